@@ -32,7 +32,7 @@ static command_verb again_command;
 
 const struct command command_again = {
     .name = "again",
-    .group = "Inspect",
+    .heading = "Inspect",
     .about = "show and check the command that made a figure or page",
     .operands = "FIGURE",
     .examples = "attn-cli run \"Life is short\" --layer 0 -o life.svg && attn-cli again life.svg\n"

@@ -1,11 +1,11 @@
 /* atlas.c: `attn-cli atlas`: every head of a model over a corpus, in one pass and bounded memory.
  *
  * Texts run as in `heads`, with the same scores; a watcher of the rows (measure/head_atlas.h) keeps
- * examples and pairs. The corpus has ATLAS_PARTS parts, the same with any number of shards, and the
- * results of each are a file, NN.part. It is also written after every STATE_TEXTS texts, for
- * --resume. At the end all files are merged in their order: shards have the same bits as a single
- * run. The first part has all texts of the warm-up. A process that begins with a later part also
- * runs them, but only to set the intervals.
+ * examples and pairs. The corpus has ATLAS_SEGMENTS segments, the same with any number of shards,
+ * and the results of each are a file, NN.part. It is also written after every STATE_TEXTS texts,
+ * for --resume. At the end all files are merged in their order: shards have the same bits as a
+ * single run. The first segment has all texts of the warm-up. A process that begins with a later
+ * segment also runs them, but only to set the intervals.
  */
 #include <inttypes.h>
 #include <limits.h>
@@ -80,7 +80,7 @@ static command_verb atlas_command;
 
 const struct command command_atlas = {
     .name = "atlas",
-    .group = "Analyse",
+    .heading = "Analyse",
     .about = "every head over a corpus: scores, examples, a page",
     .operands = "[TEXT]...",
     .examples = "attn-cli atlas -f corpus.txt -o atlas/\n"
@@ -117,7 +117,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     options->baseline = given->baseline;
     options->score = given->score;
     own->driver = driver;
-    own->source.index = SIZE_MAX;
+    own->reread.index = SIZE_MAX;
     own->against = given->against;
     const struct names trees = {*trees_words, 2, sizeof *trees_words};
     size_t tree = 0;
@@ -165,7 +165,7 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
                 struct err *err)
 {
     struct atlas_state *own = state;
-    const size_t count = job->pair.sentence.count;
+    const size_t count = job->pair.text.count;
     (void)arena;
     own->usable += count > 1 && !own->is_counted;
     if (count > ATLAS_TOKENS_MAX)
@@ -187,21 +187,22 @@ static size_t count_warm_up(const struct atlas_state *own, long long given)
     return own->is_headvis ? count : num_min(num_max(count, 1), own->usable);
 }
 
-/* Divide the corpus: the first part has the whole warm-up. Samples of HeadVis are of one part. */
+/* Divide the corpus: the first segment has the whole warm-up. Samples of HeadVis are of one
+ * segment. */
 static int divide(struct atlas_state *own, struct err *err)
 {
-    const size_t count = own->driver->items.count, parts = own->is_headvis ? 1 : ATLAS_PARTS;
+    const size_t count = own->driver->items.count, segments = own->is_headvis ? 1 : ATLAS_SEGMENTS;
     for (size_t seen = 0; seen < own->atlas.plan.warm_up && own->warmed < count; own->warmed++) {
-        if (atlas_source_read(own, own->warmed, err))
+        if (atlas_item_read(own, own->warmed, err))
             return -1;
-        seen += own->source.pair.sentence.count > 1;
+        seen += own->reread.pair.text.count > 1;
     }
-    const size_t first = num_max(own->warmed, count / parts);
+    const size_t first = num_max(own->warmed, count / segments);
     own->bounds[1] = first;
-    for (size_t i = 2; i <= parts; i++)
-        own->bounds[i] = first + (count - first) * (i - 1) / (parts - 1);
-    own->bounds[parts] = count;
-    own->end_part = parts;
+    for (size_t i = 2; i <= segments; i++)
+        own->bounds[i] = first + (count - first) * (i - 1) / (segments - 1);
+    own->bounds[segments] = count;
+    own->end_segment = segments;
     return 0;
 }
 
@@ -233,26 +234,26 @@ static int open_atlas(struct atlas_state *own, struct err *err)
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-int atlas_source_read(struct atlas_state *own, size_t index, struct err *err)
+int atlas_item_read(struct atlas_state *own, size_t index, struct err *err)
 {
-    struct atlas_source *source = &own->source;
+    struct atlas_item *reread = &own->reread;
     struct session *session = &own->driver->session;
-    if (source->index == index)
+    if (reread->index == index)
         return 0;
-    source->index = SIZE_MAX;
-    arena_clear(&source->arena);
-    if (session_open_item(session, &source->item, &own->driver->items, index, &source->arena,
+    reread->index = SIZE_MAX;
+    arena_clear(&reread->arena);
+    if (session_open_item(session, &reread->item, &own->driver->items, index, &reread->arena,
                           err) ||
-        session_read_item(session, &source->item, &source->pair, &source->arena, err))
+        session_read_item(session, &reread->item, &reread->pair, &reread->arena, err))
         return -1;
-    source->index = index;
+    reread->index = index;
     return 0;
 }
 
-const uint32_t *atlas_source_ids(void *context, size_t index, struct err *err)
+const uint32_t *atlas_item_ids(void *context, size_t index, struct err *err)
 {
     struct atlas_state *own = context;
-    return atlas_source_read(own, index, err) ? NULL : own->source.pair.sentence.ids;
+    return atlas_item_read(own, index, err) ? NULL : own->reread.pair.text.ids;
 }
 
 /* A text of a group: its sums, and its tokens for the atlas. */
@@ -272,7 +273,7 @@ static int run(void *state, const struct group *group, struct err *err)
     some.count = 0;
     for (size_t i = 0; i < group->count; i++) {
         struct job *job = group->jobs[i];
-        const struct tokenized *text = &job->pair.sentence;
+        const struct tokenized *text = &job->pair.text;
         if (!err->kind && job->index >= own->warmed && job->index < own->first)
             continue;
         if (err->kind)
@@ -293,11 +294,11 @@ static int run(void *state, const struct group *group, struct err *err)
     return 0;
 }
 
-/* --- the files of parts ----------------------------------------------------------------------- */
+/* --- the files of segments -------------------------------------------------------------------- */
 
-static bool is_empty(const struct atlas_state *own, size_t part)
+static bool is_empty(const struct atlas_state *own, size_t segment)
 {
-    return own->bounds[part] == own->bounds[part + 1];
+    return own->bounds[segment] == own->bounds[segment + 1];
 }
 
 /* All on which the result depends: version, command, corpus and model. */
@@ -314,19 +315,19 @@ static int identify(struct atlas_state *own, struct err *err)
     return err_if(!own->identity);
 }
 
-static const char *path_of_part(struct atlas_state *own, const char *folder, size_t part,
-                                struct err *err)
+static const char *path_of_segment(struct atlas_state *own, const char *folder, size_t segment,
+                                   struct err *err)
 {
-    return arena_format(&own->driver->kept, err, "%s%02zu.part", folder, part + 1);
+    return arena_format(&own->driver->kept, err, "%s%02zu.part", folder, segment + 1);
 }
 
-/* Write the results of the part that runs, up to an item. */
+/* Write the results of the segment that runs, up to an item. */
 static int save(struct atlas_state *own, size_t done, struct err *err)
 {
     const uint64_t texts = done;
     uint64_t sum = HASH_FNV_BEGIN;
     struct stream out = {0};
-    const char *path = path_of_part(own, own->driver->output.path, own->part, err);
+    const char *path = path_of_segment(own, own->driver->output.path, own->segment, err);
     if (!path || stream_open_inside(&out, path, true, err))
         return -1;
     out.sum = &sum;
@@ -364,8 +365,8 @@ static int check_examples(const struct atlas *atlas, const struct atlas_corpus *
     while (tokens && (example = next_example(atlas, at)))
         tokens[example->text - corpus->begin] = 1;
     for (size_t i = 0; i < texts && !err->kind; i++)
-        if (tokens[i] && !atlas_source_read(own, corpus->begin + i, err))
-            tokens[i] = own->source.pair.sentence.count;
+        if (tokens[i] && !atlas_item_read(own, corpus->begin + i, err))
+            tokens[i] = own->reread.pair.text.count;
     at[0] = at[1] = 0;
     while (!err->kind && (example = next_example(atlas, at)))
         if (example->tokens != tokens[example->text - corpus->begin])
@@ -375,11 +376,11 @@ static int check_examples(const struct atlas *atlas, const struct atlas_corpus *
     return err_if(err->kind);
 }
 
-/* Read the results of a part, up to item `done`, into own->sums and an atlas. */
-static int read_part(size_t *done, struct atlas *atlas, struct atlas_state *own, size_t part,
-                     const struct file *file, struct err *err)
+/* Read the results of a segment, up to item `done`, into own->sums and an atlas. */
+static int read_segment(size_t *done, struct atlas *atlas, struct atlas_state *own, size_t segment,
+                        const struct file *file, struct err *err)
 {
-    const size_t begin = own->bounds[part], last = own->bounds[part + 1];
+    const size_t begin = own->bounds[segment], last = own->bounds[segment + 1];
     const size_t size = strlen(own->identity) + 1;
     const size_t sums = head_sums_bytes(&own->heads.survey), counts = sizeof own->sums.counts;
     const char *at = file->bytes, *end = file->bytes + file->size - sizeof(uint64_t);
@@ -409,46 +410,46 @@ static int read_part(size_t *done, struct atlas *atlas, struct atlas_state *own,
     return 0;
 }
 
-static int load(size_t *done, struct atlas *atlas, struct atlas_state *own, size_t part,
+static int load(size_t *done, struct atlas *atlas, struct atlas_state *own, size_t segment,
                 const char *path, struct err *err)
 {
     struct file file = {0};
     const int failed =
         file_map_regular(&file, path, err) ||
-        (read_part(done, atlas, own, part, &file, err) && err_prefix(err, "'%s'", path));
+        (read_segment(done, atlas, own, segment, &file, err) && err_prefix(err, "'%s'", path));
     file_release(&file);
     return err_if(failed);
 }
 
-static bool has_parts(struct atlas_state *own, struct err *err)
+static bool has_segments(struct atlas_state *own, struct err *err)
 {
     bool found = false;
-    for (size_t i = 0; i < ATLAS_PARTS && !found; i++) {
-        const char *path = path_of_part(own, own->driver->output.path, i, err);
+    for (size_t i = 0; i < ATLAS_SEGMENTS && !found; i++) {
+        const char *path = path_of_segment(own, own->driver->output.path, i, err);
         found = path && file_exists(path);
     }
     return found;
 }
 
-static int remove_parts(struct atlas_state *own, struct err *err)
+static int remove_segments(struct atlas_state *own, struct err *err)
 {
-    for (size_t i = 0; i < ATLAS_PARTS; i++) {
-        const char *path = path_of_part(own, own->driver->output.path, i, err);
+    for (size_t i = 0; i < ATLAS_SEGMENTS; i++) {
+        const char *path = path_of_segment(own, own->driver->output.path, i, err);
         if (!path || (file_exists(path) && file_remove(path, err)))
             return -1;
     }
     return 0;
 }
 
-/* Forget the results of the part, for the next one that has texts. */
-static void next_part(struct atlas_state *own)
+/* Forget the results of the segment, for the next one that has texts. */
+static void next_segment(struct atlas_state *own)
 {
     memset(own->sums.found, 0, head_sums_bytes(&own->heads.survey));
     memset(own->sums.counts, 0, sizeof own->sums.counts);
     atlas_clear(&own->atlas);
     do
-        own->part++;
-    while (own->part < own->end_part && is_empty(own, own->part));
+        own->segment++;
+    while (own->segment < own->end_segment && is_empty(own, own->segment));
 }
 
 static int add(void *state, struct job *job, struct err *err)
@@ -464,12 +465,12 @@ static int add(void *state, struct job *job, struct err *err)
     head_sums_merge(&own->sums, &own->heads.survey, from->sums);
     if (atlas_add(&own->atlas, &from->text, err))
         return -1;
-    const bool is_end = done == own->bounds[own->part + 1];
+    const bool is_end = done == own->bounds[own->segment + 1];
     const bool holds = atlas_is_warming(&own->atlas) && !own->is_headvis;
     if ((is_end || (done % STATE_TEXTS == 0 && !holds)) && save(own, done, err))
         return -1;
     if (is_end)
-        next_part(own);
+        next_segment(own);
     return 0;
 }
 
@@ -487,43 +488,43 @@ static const struct task atlas_task = {
     .add = add,
 };
 
-/* Find where to begin: after the parts that are done, or in a part. */
+/* Find where to begin: after the segments that are done, or in a segment. */
 static int find_begin(struct atlas_state *own, struct err *err)
 {
     struct driver *driver = own->driver;
     const bool resumes = driver->options->batch.resume;
-    const size_t begin = own->bounds[own->part];
+    const size_t begin = own->bounds[own->segment];
     size_t done = begin;
-    if (own->part < own->end_part && is_empty(own, own->part))
-        next_part(own);
-    while (own->part < own->end_part) {
-        const char *path = path_of_part(own, driver->output.path, own->part, err);
+    if (own->segment < own->end_segment && is_empty(own, own->segment))
+        next_segment(own);
+    while (own->segment < own->end_segment) {
+        const char *path = path_of_segment(own, driver->output.path, own->segment, err);
         if (!path)
             return -1;
         if (!resumes || !file_exists(path))
             break;
-        if (load(&done, &own->atlas, own, own->part, path, err))
+        if (load(&done, &own->atlas, own, own->segment, path, err))
             return -1;
-        if (done < own->bounds[own->part + 1])
+        if (done < own->bounds[own->segment + 1])
             break;
-        next_part(own);
+        next_segment(own);
     }
     if (done > begin)
         print_note("%zu of %zu texts skipped: already done", done - begin, driver->end - begin);
-    own->first = num_max(done, own->bounds[own->part]);
+    own->first = num_max(done, own->bounds[own->segment]);
     return 0;
 }
 
-/* Run the texts of this process. Behind the first part they need the warm-up's intervals. */
+/* Run the texts of this process. Behind the first segment they need the warm-up's intervals. */
 static int run_texts(struct atlas_state *own, struct err *err)
 {
     struct driver *driver = own->driver;
-    driver->end = own->bounds[own->end_part];
+    driver->end = own->bounds[own->end_segment];
     if (find_begin(own, err))
         return -1;
-    if (own->part == own->end_part)
+    if (own->segment == own->end_segment)
         return 0;
-    const bool warms = own->part && atlas_is_warming(&own->atlas);
+    const bool warms = own->segment && atlas_is_warming(&own->atlas);
     own->warmed = warms ? own->warmed : 0;
     signals_hint(driver->options->quiet ? ""
                                         : "attn-cli: interrupted: add --resume to the command to "
@@ -533,12 +534,12 @@ static int run_texts(struct atlas_state *own, struct err *err)
     return failed;
 }
 
-/* The path of a part in the folder of a shard, such as atlas.2-of-4/07.part. */
-static const char *find_shard(struct atlas_state *own, size_t part, struct err *err)
+/* The path of a segment in the folder of a shard, such as atlas.2-of-4/07.part. */
+static const char *find_shard(struct atlas_state *own, size_t segment, struct err *err)
 {
     const char *folder = own->driver->output.path, *lacking = NULL;
     struct arena *arena = &own->driver->kept;
-    for (struct job_shard shard = {.count = 1}; shard.count <= ATLAS_PARTS; shard.count++) {
+    for (struct job_shard shard = {.count = 1}; shard.count <= ATLAS_SEGMENTS; shard.count++) {
         bool has_others = false;
         const char *path = NULL;
         for (shard.index = 1; shard.index <= shard.count; shard.index++) {
@@ -548,62 +549,62 @@ static const char *find_shard(struct atlas_state *own, size_t part, struct err *
                              shard.index, shard.count);
             if (!of_shard)
                 return NULL;
-            shard_range(&shard, ATLAS_PARTS, &first, &end);
+            shard_range(&shard, ATLAS_SEGMENTS, &first, &end);
             has_others |= file_exists(of_shard);
-            path = part >= first && part < end ? of_shard : path;
+            path = segment >= first && segment < end ? of_shard : path;
         }
-        const char *found = path_of_part(own, path, part, err);
+        const char *found = path_of_segment(own, path, segment, err);
         if (!found || file_exists(found))
             return found;
         lacking = has_others ? path : lacking;
     }
     if (lacking)
         err_set(err, "'%s': expected part %zu of %d, found none: run or --resume this shard",
-                lacking, part + 1, ATLAS_PARTS);
+                lacking, segment + 1, ATLAS_SEGMENTS);
     else
         err_set(err, "expected shards, such as '%.*s.1-of-2/', found none: --shard 1/2 makes it",
                 (int)strlen(folder) - 1, folder);
     return NULL;
 }
 
-/* Merge all parts in their order. */
-static int merge_parts(struct atlas_state *own, struct err *err)
+/* Merge all segments in their order. */
+static int merge_segments(struct atlas_state *own, struct err *err)
 {
-    struct atlas part = {.plan = own->atlas.plan};
-    int failed = atlas_open(&part, own->atlas.layers, own->atlas.across, err);
+    struct atlas segment = {.plan = own->atlas.plan};
+    int failed = atlas_open(&segment, own->atlas.layers, own->atlas.across, err);
     atlas_clear(&own->atlas);
-    for (size_t i = 0; i < own->end_part && !failed; i++) {
+    for (size_t i = 0; i < own->end_segment && !failed; i++) {
         size_t done = 0;
         if (is_empty(own, i))
             continue;
         const char *path = own->driver->options->batch.join
                                ? find_shard(own, i, err)
-                               : path_of_part(own, own->driver->output.path, i, err);
-        failed = !path || load(&done, &part, own, i, path, err);
+                               : path_of_segment(own, own->driver->output.path, i, err);
+        failed = !path || load(&done, &segment, own, i, path, err);
         if (!failed && done < own->bounds[i + 1])
             failed = err_set(err, "'%s': expected %zu texts, found %zu: --resume this shard", path,
                              own->bounds[i + 1] - own->bounds[i], done - own->bounds[i]);
         if (failed)
             break;
         head_sums_merge(&own->heads.sums, &own->heads.survey, &own->sums);
-        failed = atlas_merge(&own->atlas, &part, err);
-        atlas_clear(&part);
+        failed = atlas_merge(&own->atlas, &segment, err);
+        atlas_clear(&segment);
     }
-    atlas_release(&part);
+    atlas_release(&segment);
     return failed;
 }
 
 static int write_all(struct atlas_state *own, struct err *err)
 {
     struct driver *driver = own->driver;
-    int failed = heads_begin(&own->heads, driver, err) || merge_parts(own, err) ||
+    int failed = heads_begin(&own->heads, driver, err) || merge_segments(own, err) ||
                  head_result_keep(&own->result, &own->heads.survey, &own->heads.sums,
                                   &driver->session.arena, err) ||
                  (own->is_headvis ? headvis_write : atlas_write)(own, err);
-    return err_if(failed || remove_parts(own, err));
+    return err_if(failed || remove_segments(own, err));
 }
 
-/* Without files of parts, an atlas that is there is finished. */
+/* Without files of segments, an atlas that is there is finished. */
 static int run_atlas(struct driver *driver, struct err *err)
 {
     struct atlas_state *own = driver->state;
@@ -613,12 +614,13 @@ static int run_atlas(struct driver *driver, struct err *err)
     if (!path || open_atlas(own, err) || identify(own, err))
         return -1;
     if (own->shard.count)
-        shard_range(&own->shard, ATLAS_PARTS, &own->part, &own->end_part);
-    if (options->batch.resume && file_exists(path) && !has_parts(own, err)) {
+        shard_range(&own->shard, ATLAS_SEGMENTS, &own->segment, &own->end_segment);
+    if (options->batch.resume && file_exists(path) && !has_segments(own, err)) {
         print_note("'%s' is there: nothing to resume (--force starts over)", path);
         return 0;
     }
-    if (output_open(&driver->output, err) || (!options->batch.resume && remove_parts(own, err)) ||
+    if (output_open(&driver->output, err) ||
+        (!options->batch.resume && remove_segments(own, err)) ||
         (!options->batch.join && run_texts(own, err)))
         return -1;
     return own->shard.count ? 0 : write_all(own, err);
@@ -639,8 +641,8 @@ static int atlas_command(const struct options *options, struct err *err)
     if (options->model.names.count > 1)
         return err_usage(err, "--model: expected one model, found %zu: --against compares atlases",
                          options->model.names.count);
-    if (shard.count > ATLAS_PARTS)
-        return err_usage(err, "--shard: expected at most %d shards, found %zu", ATLAS_PARTS,
+    if (shard.count > ATLAS_SEGMENTS)
+        return err_usage(err, "--shard: expected at most %d shards, found %zu", ATLAS_SEGMENTS,
                          shard.count);
     const char *path = arena_path(&arena, options->output.path, err);
     own.output.path =
@@ -662,7 +664,7 @@ static int atlas_command(const struct options *options, struct err *err)
     }
     if (state) {
         atlas_release(&state->atlas);
-        arena_release(&state->source.arena);
+        arena_release(&state->reread.arena);
     }
     driver_release(&driver);
     arena_release(&arena);

@@ -1,5 +1,5 @@
 /* atlas.h: writes the atlas of a corpus (measure/head_atlas.h) into a folder. atlas.c runs the
- * texts, in parts that it keeps in files until all are merged; atlas_files.c writes tables and
+ * texts, in segments that it keeps in files until all are merged; atlas_files.c writes tables and
  * examples, headvis.c the tree of HeadVis, and atlas_page.c the page. */
 #pragma once
 
@@ -15,10 +15,10 @@ struct stream;
 struct target_folder;
 
 enum { ATLAS_PAIRS = 20, ATLAS_PROMOTED = 10 }; /* numbers for a head */
-enum { ATLAS_PARTS = 16 };                      /* parts of a corpus, each in its file */
+enum { ATLAS_SEGMENTS = 16 };                   /* segments of a corpus, each in its file */
 
 /* A text of the corpus that is read again for an example. */
-struct atlas_source {
+struct atlas_item {
     size_t index; /* index of the item; SIZE_MAX: none yet */
     struct item item;
     struct text_with_source pair;
@@ -27,19 +27,19 @@ struct atlas_source {
 
 struct atlas_state {
     struct heads_state heads; /* must be the first: hooks of heads get this state */
-    struct atlas atlas;       /* of the part that runs; at the end of all */
-    struct head_sums sums;    /* of the texts of this part */
+    struct atlas atlas;       /* of the segment that runs; at the end of all */
+    struct head_sums sums;    /* of the texts of this segment */
     struct driver *driver;
     bool is_headvis, is_counted;
-    size_t usable;                  /* texts of two tokens or more */
-    size_t bounds[ATLAS_PARTS + 1]; /* the first item of each part */
-    size_t part, end_part;          /* that runs; after the last of this process */
+    size_t usable;                     /* texts of two tokens or more */
+    size_t bounds[ATLAS_SEGMENTS + 1]; /* the first item of each segment */
+    size_t segment, end_segment;       /* that runs; after the last of this process */
     struct job_shard shard;
     size_t first, warmed; /* items that run: from `first`, and before `warmed` */
-    const char *identity; /* identity of the state in the file of a part */
+    const char *identity; /* identity of the state in the file of a segment */
     const char *against;  /* folder of another atlas; NULL: none */
     float *others;        /* [scores, heads] its scores; NULL: none */
-    struct atlas_source source;
+    struct atlas_item reread;
     struct head_result result;    /* when all texts are added */
     struct atlas_mass *keys;      /* [heads, ATLAS_PROMOTED] keys with the most weight */
     size_t *key_counts;           /* [heads] */
@@ -48,10 +48,10 @@ struct atlas_state {
 };
 
 /* Read a text into own->source. */
-int atlas_source_read(struct atlas_state *own, size_t index, struct err *err);
+int atlas_item_read(struct atlas_state *own, size_t index, struct err *err);
 
 /* An atlas_ids whose context is the state. */
-const uint32_t *atlas_source_ids(void *own, size_t index, struct err *err);
+const uint32_t *atlas_item_ids(void *own, size_t index, struct err *err);
 
 /* The score of a head. */
 double atlas_score(const struct atlas_state *own, size_t score, size_t head);

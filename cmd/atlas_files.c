@@ -42,7 +42,7 @@ static int promote(struct atlas_state *own, struct err *err)
         arena_alloc(arena, heads * ATLAS_PROMOTED, sizeof *promotions, err);
     for (size_t i = 0; i < heads && !err->kind; i++) {
         struct atlas_marginals found;
-        const struct atlas_masses_of of = {&own->atlas, i, true, atlas_source_ids, own};
+        const struct atlas_masses_of of = {&own->atlas, i, true, atlas_item_ids, own};
         if (!atlas_marginals(&found, &of, &scratch, err)) {
             own->key_counts[i] = num_min(found.key_count, ATLAS_PROMOTED);
             memcpy(own->keys + i * ATLAS_PROMOTED, found.keys,
@@ -191,10 +191,10 @@ static int put_example(struct json_writer *json, struct atlas_state *own, size_t
                        size_t interval, const struct atlas_example *example, struct err *err)
 {
     const size_t keys = own->atlas.plan.keys;
-    if (atlas_source_read(own, example->text, err))
+    if (atlas_item_read(own, example->text, err))
         return -1;
-    const struct item *item = &own->source.item;
-    const struct tokenized *text = &own->source.pair.sentence;
+    const struct item *item = &own->reread.item;
+    const struct tokenized *text = &own->reread.pair.text;
     json_put_open(json, NULL, '{');
     json_put_text(json, "format", JSON_FORMAT("atlas-example"));
     json_put_integer(json, "layer", (long long)(head / own->atlas.across));

@@ -43,15 +43,15 @@ static int put_texts(struct json_writer *json, struct atlas_state *own, const si
     for (size_t i = 0; i < own->driver->items.count; i++) {
         if (!numbers[i])
             continue;
-        if (atlas_source_read(own, i, err))
+        if (atlas_item_read(own, i, err))
             return -1;
-        const struct tokenized *text = &own->source.pair.sentence;
+        const struct tokenized *text = &own->reread.pair.text;
         json_put_open(json, "\n ", '{');
-        json_put_integer(json, "number", (long long)own->source.item.number);
-        if (text->text)
-            json_put_bytes(json, "text", text->text, text->size);
+        json_put_integer(json, "number", (long long)own->reread.item.number);
+        if (text->raw)
+            json_put_bytes(json, "text", text->raw, text->size);
         else
-            json_put_text(json, "ids", own->source.item.input.ids);
+            json_put_text(json, "ids", own->reread.item.input.ids);
         json_put_open(json, "tokens", '[');
         for (size_t k = 0; k < text->count; k++)
             json_put_text(json, NULL, text->labels[k].plain);
@@ -166,7 +166,7 @@ static int put_head(struct json_writer *json, struct atlas_state *own, size_t in
     const struct atlas_head *head = &own->atlas.heads[index];
     struct arena arena = {0};
     struct atlas_marginals marginals;
-    const struct atlas_masses_of of = {&own->atlas, index, false, atlas_source_ids, own};
+    const struct atlas_masses_of of = {&own->atlas, index, false, atlas_item_ids, own};
     int failed = atlas_marginals(&marginals, &of, &arena, err);
     json_put_open(json, "\n ", '{');
     json_put_open(json, "bins", '[');

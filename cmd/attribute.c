@@ -76,7 +76,7 @@ static const struct option_row attribute_options[] = {
 
 const struct command command_attribute = {
     .name = "attribute",
-    .group = "Analyse",
+    .heading = "Analyse",
     .about = "split a logit into the contribution of each component",
     .operands = "[TEXT]...",
     .examples = "attn-cli attribute \"Life is short, eat dessert\"\n"
@@ -363,7 +363,7 @@ static const struct task attribute_task = {
     .many = ITEMS_SOME,
     .begins = true,
     .means = MEAN_OF_TEXTS,
-    .parts = "points",
+    .steps = "points",
     .state_bytes = sizeof(struct remainder),
     .prepare = prepare,
     .open = open,

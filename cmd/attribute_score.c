@@ -58,35 +58,35 @@ int score_job_read(struct score_job *own, struct driver *driver, struct job *job
                    struct arena *arena, struct err *err)
 {
     static const char *const ways[] = {
-        [SCORE_BY_PART] = "part", [SCORE_BY_PAIR] = "pair", [SCORE_BY_SOURCE] = "source"};
+        [SCORE_BY_PART] = "part", [SCORE_BY_PAIR] = "pair", [SCORE_BY_KEY] = "source"};
     const struct options *options = question_options(driver, job);
     const struct session *session = &driver->session;
     const struct model *model = &session->viewer.model;
     const struct config *c = &model->config;
     struct score_plan *plan = &own->plan;
     struct layer_head head;
-    size_t part = PART_SENTENCE, by = SCORE_BY_PART;
+    size_t part = BRANCH_TEXT, by = SCORE_BY_PART;
     const char *name = options->attribute.head;
     if (names_choose(&by, NAMES_LIST(ways), "--by", options->attribute.by, err) ||
         options_exclude(options, "head", "answer layer mean method steps rule baseline", err) ||
-        names_choose(&part, NAMES(attention_parts, ATTENTION_PARTS), "--part",
+        names_choose(&part, NAMES(attention_branches, ATTENTION_BRANCHES), "--part",
                      options->attribute.part, err))
         return -1;
-    if (part != PART_SENTENCE && !has_encoder(c))
+    if (part != BRANCH_TEXT && !has_encoder(c))
         return err_usage(err, "--part: expected an encoder-decoder, found '%s'", model->name);
     if (features_expect(FOR_SCORES, c, model->name, err) ||
         features_expect(TO_ATTRIBUTE, c, model->name, err))
         return -1;
     if (!options->attribute.key)
         return err_usage(err, "--head: expected --key, the key whose score is split, found none");
-    if (selection_layer_head(&head, "--head", name, strlen(name), stack_of(c, (enum site_part)part),
-                             err))
+    if (selection_layer_head(&head, "--head", name, strlen(name),
+                             stack_of(c, (enum site_branch)part), err))
         return -1;
-    if (by == SCORE_BY_SOURCE && !head.layer && part != PART_CROSS)
+    if (by == SCORE_BY_KEY && !head.layer && part != BRANCH_CROSS)
         return err_usage(err, "--by source: expected a head with others before it, found '%s'",
                          name);
     *plan = (struct score_plan){.viewer = &driver->session.viewer,
-                                .head = {(enum site_part)part, head.layer, head.head},
+                                .head = {(enum site_branch)part, head.layer, head.head},
                                 .by = (enum score_by)by,
                                 .depth = (size_t)options->attribute.depth};
     if (session->dictionary_count > 1)
@@ -110,8 +110,8 @@ int score_job_run(struct score_job *own, struct attribution *sum, struct job *jo
     if (score_attribution_make(&found, report, plan, &job->pair, arena, err))
         return -1;
     *sum = (struct attribution){found.score, found.sum};
-    const struct tokenized *queries = report_queries(report, plan->head.part);
-    const struct tokenized *keys = report_keys(report, plan->head.part);
+    const struct tokenized *queries = report_queries(report, plan->head.branch);
+    const struct tokenized *keys = report_keys(report, plan->head.branch);
     const long long query = tokenized_number(queries, plan->query);
     const long long key = tokenized_number(keys, plan->key);
     facts_text(facts, "head", head);

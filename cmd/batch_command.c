@@ -96,7 +96,7 @@ static command_verb batch_command;
 
 const struct command command_batch = {
     .name = "batch",
-    .group = "Scale",
+    .heading = "Scale",
     .about = "run a command over many texts and settings, resumable",
     .operands = "[FILE|TEXT...|LOG...]",
     .examples =

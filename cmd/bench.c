@@ -64,7 +64,7 @@ static command_verb bench_command;
 
 const struct command command_bench = {
     .name = "bench",
-    .group = "Scale",
+    .heading = "Scale",
     .about = "measure speed against the limits of this machine",
     .operands = "[MODEL]",
     .examples = "attn-cli bench\n"

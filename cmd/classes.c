@@ -62,7 +62,7 @@ int classes_show(struct report *report, const struct viewer *viewer, struct aren
                  struct err *err)
 {
     const struct config *c = &viewer->model.config;
-    const size_t tokens = report->sentence.count, classes = config_logits(c);
+    const size_t tokens = report->text.count, classes = config_logits(c);
     const float *logits = report->arrays[--report->array_count].data;
     const bool of_each = c->answers == ANSWER_OF_EACH, spans = of_each && viewer->spans;
     const bool of_tokens = of_each && !spans;
@@ -83,7 +83,7 @@ int classes_show(struct report *report, const struct viewer *viewer, struct aren
             rows_label(&rows, "class", COLUMN_KEY, name);
         if (of_tokens || spans) {
             rows_integer(&rows, "position", COLUMN_KEY, (long long)token);
-            rows_label(&rows, "text", COLUMN_KEY, report->sentence.labels[token]);
+            rows_label(&rows, "text", COLUMN_KEY, report->text.labels[token]);
         }
         if (of_tokens)
             rows_label(&rows, "class", COLUMN_KEY, name);

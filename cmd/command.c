@@ -15,7 +15,7 @@
 #include "say.h"
 #include "text/label.h"
 
-enum { SENTENCE_BYTES = 60 }; /* a suggestion shows a longer text as "…" */
+enum { NAME_BYTES = 60 }; /* a suggestion shows a longer text as "…" */
 
 const struct command *command_find(const struct command_list *all, const char *name,
                                    struct err *err)
@@ -31,7 +31,7 @@ const struct command *command_find(const struct command_list *all, const char *n
     const char *near = nearest.name;
     if (strchr(name, ' ')) /* probably a text */
         err_usage(err, "unknown command '%s': did you mean 'attn-cli run \"%s\"'?", name,
-                  strlen(name) <= SENTENCE_BYTES ? name : "…");
+                  strlen(name) <= NAME_BYTES ? name : "…");
     else if (near)
         err_usage(err, "unknown command '%s'%s", name, names_guess(guess, near));
     else

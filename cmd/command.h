@@ -16,7 +16,7 @@ enum { OPTION_USES = 8 /* limit for the shared tables of a command */ };
 /* A row of the table of commands, in the file that also has its options. */
 struct command {
     const char *name;
-    const char *group;       /* heading in the overview; NULL: not listed */
+    const char *heading;     /* heading in the overview; NULL: not listed */
     const char *about;       /* one line of help */
     const char *operands;    /* operands in the usage line, after the options; "": none */
     const char *examples;    /* lines, each complete for a shell */

@@ -48,7 +48,7 @@ static command_verb compare_command;
 
 const struct command command_compare = {
     .name = "compare",
-    .group = "Analyse",
+    .heading = "Analyse",
     .about = "compare models or settings",
     .operands = "[MODEL MODEL...] [TEXT]...",
     .operand_values = &values_models,
@@ -90,9 +90,9 @@ static int open_first(struct compare_run *run, struct err *err)
     if (session_begin(first, err))
         return -1;
     const struct config *config = &first->viewer.model.config;
-    for (int part = 0; part < ATTENTION_PARTS; part++)
-        if (site_exists(config, SITE_OF(part, SITE_WEIGHTS)))
-            site_set_add(&run->selection.sites, SITE_OF(part, SITE_WEIGHTS));
+    for (int branch = 0; branch < ATTENTION_BRANCHES; branch++)
+        if (site_exists(config, SITE_OF(branch, SITE_WEIGHTS)))
+            site_set_add(&run->selection.sites, SITE_OF(branch, SITE_WEIGHTS));
     return err_if(selection_layers(&run->selection, select->layer, config, &first->arena, err) ||
                   selection_heads(&run->selection, select->head, config, &first->arena, err));
 }
@@ -116,7 +116,7 @@ static int tokenize_all(struct compare_run *run, struct err *err)
             return model_blame(session->model, err);
         run->pairs = k ? run->pairs : pairs;
         for (size_t i = 0; i < run->items.count; i++) {
-            if (are_same(&run->pairs[i].sentence, &pairs[i].sentence) &&
+            if (are_same(&run->pairs[i].text, &pairs[i].text) &&
                 are_same(&run->pairs[i].source, &pairs[i].source))
                 continue;
             err_usage(err,
@@ -137,7 +137,7 @@ static int expect(struct compare_run *run, double bytes, struct err *err)
     struct weights_bytes weights = {0, 0};
     size_t longest = 0;
     for (size_t i = 0; i < run->items.count; i++)
-        longest = num_max(longest, run->pairs[i].sentence.count);
+        longest = num_max(longest, run->pairs[i].text.count);
     for (size_t i = 0; i < run->count; i++) {
         struct weights_bytes own = weights_bytes(&run->sessions[i].viewer.model.weights);
         weights.heap += own.heap;
@@ -320,7 +320,7 @@ static int compare_open_dump(struct compare_run *run, const struct dump *dump, s
         struct weights_bytes bytes = weights_bytes(weights);
         divergence_add_memory(&memory, &plan);
         failed = session_expect(session, memory.held + memory.during + (double)bytes.heap, bytes,
-                                run->pairs->sentence.count, err);
+                                run->pairs->text.count, err);
     }
     progress_begin(&progress, "mistakes");
     failed = failed || divergence_make(&report, &where, &plan, &session->arena, err);

@@ -105,7 +105,7 @@ static const char *name_folder(const struct driver *driver, const struct job *jo
  * count blank and failed texts. */
 static void set_index(struct identity *identity, const struct job *job, size_t index)
 {
-    size_t texts = identity->sentences;
+    size_t texts = identity->texts;
     identity->index = index;
     identity->blank = job->item.number - (texts ? index % texts : index);
 }
@@ -149,10 +149,10 @@ int driver_identify(struct driver *driver, const struct job *job, struct identit
     identity->extras = extras;
     identity->extra_count = count;
     identity->text_count = text_count;
-    if (driver->sweep.of_models && identity->count > identity_sentences(identity))
+    if (driver->sweep.of_models && identity->count > identity_texts(identity))
         identity->model = driver->session.viewer.model.name; /* the result is of one model */
     if (job->index == SIZE_MAX)
-        identity->sentences = 1;
+        identity->texts = 1;
     set_index(identity, job, job->before);
     if (driver->is_batch)
         json_put_integer(&json, "job", (long long)job->number);
@@ -423,7 +423,7 @@ static int survey_job(struct driver *driver, struct job *work, struct err *err)
     struct survey *survey = &driver->survey;
     struct group_size *group = &survey->group, *most = &survey->most;
     const struct output *output = &driver->output;
-    size_t tokens = work->pair.sentence.count, source_tokens = work->pair.source.count;
+    size_t tokens = work->pair.text.count, source_tokens = work->pair.source.count;
     if (work->fault) {
         if (driver->options->batch.dry_run)
             items_print_failure(&driver->items, work->index, work->message);
@@ -432,7 +432,7 @@ static int survey_job(struct driver *driver, struct job *work, struct err *err)
     survey->tokens += tokens + source_tokens;
     survey->longest = num_max(survey->longest, tokens);
     survey->longest_source = num_max(survey->longest_source, source_tokens);
-    dropped_add(&survey->dropped, &work->pair.sentence, work->index);
+    dropped_add(&survey->dropped, &work->pair.text, work->index);
     if (work->index == 0 || work->item.fields[ITEM_SOURCE]) /* --source is the same for all */
         dropped_add(&survey->dropped, &work->pair.source, DROPPED_IN_SOURCE);
     bool is_hex = driver->is_batch && !output->to_stdout && !is_lines(driver);
@@ -584,7 +584,7 @@ static int read_group(struct driver *driver, struct group *group, size_t limit, 
         if (read_job(driver, driver->next, job, group->arena, &why) &&
             fail_job(driver, job, &why, group->arena, err))
             return -1;
-        size_t tokens = job->pair.sentence.count;
+        size_t tokens = job->pair.text.count;
         if (group->read_count && group->tokens + tokens > limit)
             return 0; /* the next group reads the text again */
         job->before = SIZE_MAX;
@@ -704,7 +704,7 @@ static int run_setting(struct driver *driver, size_t setting, struct err *err)
     progress_set_quiet(is_quiet || driver->sweep.settings > 1); /* driver_check printed the notes */
     int failed = open_setting(driver, setting, err);
     progress_set_quiet(is_quiet);
-    viewer->machine.progress = jobs == 1 && task->parts ? &driver->progress.sink : NULL;
+    viewer->machine.progress = jobs == 1 && task->steps ? &driver->progress.sink : NULL;
     driver->expected = driver->written;
     driver->mean.longest = num_max(driver->survey.longest, driver->survey.longest_source);
     if (!failed)
@@ -776,7 +776,7 @@ int driver_run(struct driver *driver, size_t done, struct err *err)
     struct progress *progress = &driver->progress;
     int failed = 0;
     bool is_one = driver->end - driver->first == 1;
-    const char *things = is_one && driver->task->parts ? driver->task->parts
+    const char *things = is_one && driver->task->steps ? driver->task->steps
                          : driver->is_batch            ? "items"
                                                        : "texts";
     double start = clock_seconds();
@@ -821,7 +821,7 @@ void driver_accumulate(struct driver *driver, size_t results)
 {
     driver->accumulates = true;
     driver->identity.count = results;
-    driver->identity.sentences = 1;
+    driver->identity.texts = 1;
 }
 
 int driver_prepare(struct driver *driver, const struct task *task, const struct options *options,
@@ -851,7 +851,7 @@ int driver_prepare(struct driver *driver, const struct task *task, const struct 
         return err_usage(err, "--sweep, --repeat: expected fewer than 2^64 jobs");
     driver->layout = page_layout(options, &driver->style);
     driver->identity = identity_first(driver->jobs);
-    driver->identity.sentences = settings > 1 ? driver->items.count : 0;
+    driver->identity.texts = settings > 1 ? driver->items.count : 0;
     driver->identity.of_pairs = options->input.pair || driver->items.found >> ITEM_PAIR & 1;
     struct derivation *how = &driver->derivation;
     if (options->select.mean &&

@@ -103,7 +103,7 @@ struct task {
     const char *way_out;  /* advice for too long texts, not for masked models; NULL: add_advice */
     const char *pages;    /* the command that writes HTML pages instead; NULL: this one does */
     const char *folder;   /* default format of files in a folder; NULL or in a batch: none */
-    const char *parts;    /* unit of progress for a single text, such as "layers"; NULL: none */
+    const char *steps;    /* unit of progress for a single text, such as "layers"; NULL: none */
     size_t state_bytes;   /* size of the state that all hooks share; zeroed first */
 
     /* Hooks; NULL is skipped. driver_check and driver_run both call `read` and `expect`. */

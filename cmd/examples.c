@@ -158,7 +158,7 @@ static void offer(struct example *best, const struct examples_state *own, const 
 /* Features of the tokens that a tokenizer puts before a text are left out. */
 static void add_features(struct examples_state *own, const struct job *job)
 {
-    const struct tokenized *text = &job->report.sentence;
+    const struct tokenized *text = &job->report.text;
     const struct feature_row *rows = job->own;
     for (size_t i = text->added_before; i < text->count; i++, own->tokens++)
         for (size_t j = 0, k = 0; j < rows[i].count; j++) {
@@ -183,7 +183,7 @@ static int add(void *state, struct job *job, struct err *err)
         add_features(own, job);
     for (size_t i = 0; !own->dictionary && i < job->report.array_count * own->channel_count; i++) {
         const struct array *array = &job->report.arrays[i / own->channel_count];
-        const struct tokenized *text = report_queries(&job->report, site_part(array->site));
+        const struct tokenized *text = report_queries(&job->report, site_branch(array->site));
         size_t k = i % own->channel_count, channel = own->channels ? own->channels[k] : k;
         for (size_t row = 0; row < array->rows.size; row++)
             offer(own->best + i * own->top, own, job, text, array->layer, row,
@@ -269,7 +269,7 @@ static const struct task examples_task = {
 
 const struct command command_examples = {
     .name = "examples",
-    .group = "Analyse",
+    .heading = "Analyse",
     .about = "texts in which a neuron, channel or feature is largest",
     .operands = "[TEXT]...",
     .examples = "attn-cli examples -f corpus.txt --layer 1 --channel 12 --top 20\n"

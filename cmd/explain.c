@@ -12,7 +12,8 @@
 VALUES(formats_of_people, "Formats (--format)", FORMATS_OF_WORKING, format_rows[index]->name,
        format_rows[index]->about)
 
-VALUES(parts, NULL, ATTENTION_PARTS, attention_parts[index].name, attention_parts[index].words)
+VALUES(parts, NULL, ATTENTION_BRANCHES, attention_branches[index].name,
+       attention_branches[index].words)
 
 static const struct option_row own_options[] = {
     STRING("query", 0, "TOKEN", IN(explain.token),
@@ -47,7 +48,7 @@ static const struct option_row own_options[] = {
 
 const struct command command_explain = {
     .name = "explain",
-    .group = "Inspect",
+    .heading = "Inspect",
     .about = "show the arithmetic behind one query, step by step",
     .operands = "[TEXT]",
     .examples = "attn-cli explain -m life \"Life is short eat dessert first\" --query is\n"
@@ -69,7 +70,7 @@ struct explain_run {
     struct items items;
     struct session session;
     const struct text_with_source *pair;
-    size_t part;                  /* index of --part */
+    size_t branch;                /* index of --part */
     const struct tokenized *text; /* text of the query */
     const char *called;           /* name of `text` in messages */
     struct explain_request request;
@@ -82,15 +83,16 @@ static int choose_head(struct explain_run *run, struct err *err)
     const struct model *model = &run->session.viewer.model;
     const struct config *config = &model->config;
     bool translates = has_encoder(config);
-    enum site_part first = config_is_cross(config) ? PART_CROSS : PART_SENTENCE;
-    enum site_part part = options->explain.part ? (enum site_part)run->part : first;
-    if (!translates && part != first)
+    enum site_branch first = config_is_cross(config) ? BRANCH_CROSS : BRANCH_TEXT;
+    enum site_branch branch = options->explain.part ? (enum site_branch)run->branch : first;
+    if (!translates && branch != first)
         return err_usage(err, "--part: expected %s, the only attention of '%s', found '%s'",
-                         attention_parts[first].name, model->name, attention_parts[part].name);
-    run->request.part = translates ? part : PART_SENTENCE;
-    run->text = part == PART_SOURCE ? &run->pair->source : &run->pair->sentence;
-    run->called = part == PART_SOURCE ? "source" : "text";
-    enum site site = SITE_OF(run->request.part, SITE_WEIGHTS);
+                         attention_branches[first].name, model->name,
+                         attention_branches[branch].name);
+    run->request.branch = translates ? branch : BRANCH_TEXT;
+    run->text = branch == BRANCH_SOURCE ? &run->pair->source : &run->pair->text;
+    run->called = branch == BRANCH_SOURCE ? "source" : "text";
+    enum site site = SITE_OF(run->request.branch, SITE_WEIGHTS);
     struct selection chosen = {.sites = SITE_SET(site)};
     if (selection_layers(&chosen, options->select.layer ? options->select.layer : "0", config,
                          &run->session.arena, err) ||
@@ -150,8 +152,9 @@ static int choose_key(struct explain_run *run, struct err *err)
 {
     const char *name = run->options->explain.key;
     const struct tokenized *keys =
-        run->request.part == PART_SENTENCE || run->request.part == PART_SOURCE ? run->text
-                                                                               : &run->pair->source;
+        run->request.branch == BRANCH_TEXT || run->request.branch == BRANCH_SOURCE
+            ? run->text
+            : &run->pair->source;
     struct token_match match = {0};
     if (name && !tokenized_find_token(&match, keys, name))
         return err_usage(err,
@@ -202,7 +205,7 @@ int explain_command(const struct options *options, struct err *err)
     struct explain_run run = {.options = options, .session.options = options};
     run.format = format_choose(FORMATS_OF_WORKING, &options->output, err);
     int failed = !run.format ||
-                 names_choose(&run.part, NAMES(attention_parts, ATTENTION_PARTS), "--part",
+                 names_choose(&run.branch, NAMES(attention_branches, ATTENTION_BRANCHES), "--part",
                               options->explain.part, err) ||
                  items_open(&run.items, options, 0, ITEMS_ONE, err);
     if (!failed)

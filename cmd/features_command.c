@@ -80,7 +80,7 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
                 struct err *err)
 {
     const struct features_state *own = state;
-    const double tokens = (double)job->pair.sentence.count;
+    const double tokens = (double)job->pair.text.count;
     const double numbers = (double)own->plan.dictionary->count * sizeof(float);
     (void)arena;
     (void)err;
@@ -98,8 +98,7 @@ static int run(void *state, const struct group *group, struct err *err)
     for (size_t i = 0; i < group->count && !failed; i++) {
         struct report *report = &group->jobs[i]->report;
         failed = features_report(report, &plan, group->arena, err);
-        own->has_noted =
-            own->has_noted || print_note_of_training(plan.dictionary, &report->sentence);
+        own->has_noted = own->has_noted || print_note_of_training(plan.dictionary, &report->text);
     }
     return failed;
 }
@@ -117,7 +116,7 @@ static const struct task features_task = {
 
 const struct command command_features = {
     .name = "features",
-    .group = "Analyse",
+    .heading = "Analyse",
     .about = "active features of a sparse autoencoder at each token",
     .operands = "[TEXT]...",
     .examples = "attn-cli features --sae demo \"The keys to the cabinet\"\n"

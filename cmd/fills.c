@@ -76,7 +76,7 @@ int fills_init(struct fills *fills, const struct options *options, const struct 
 
 void fills_release(struct fills *fills)
 {
-    map_release(&fills->texts);
+    hash_table_release(&fills->texts);
 }
 
 int fills_take(struct fills *fills, const struct fill *cells, size_t line, struct arena *arena,
@@ -108,11 +108,11 @@ bool fills_begin_text(struct fills *fills, struct arena *arena, struct err *err)
     if (!own || (fills->text && strcmp(fills->text, own) == 0))
         return false;
     fills->text = own;
-    if (map_get(&fills->texts, own, strlen(own), NULL))
+    if (hash_table_get(&fills->texts, own, strlen(own), NULL))
         err_set(err,
                 "--by: expected the rows of '%s' together, found others between: sort the table",
                 own);
-    return !err->kind && !map_put(&fills->texts, own, strlen(own), 0, err);
+    return !err->kind && !hash_table_put(&fills->texts, own, strlen(own), 0, err);
 }
 
 void fills_write(struct buf *out, const struct fills *fills)

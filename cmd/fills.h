@@ -31,9 +31,9 @@ struct fills {
         size_t first_line;    /* first line with a blank cell without a value above; 0: none */
     } * columns;              /* [count] */
     size_t count;
-    struct fill *now; /* [count] values of the last row */
-    struct map texts; /* values of --by of all texts so far */
-    const char *text; /* values of --by of the last row */
+    struct fill *now;        /* [count] values of the last row */
+    struct hash_table texts; /* values of --by of all texts so far */
+    const char *text;        /* values of --by of the last row */
 };
 
 /* Read a list of columns that an option names, as a record of CSV: a,"b, c". */

@@ -52,7 +52,7 @@ static const struct task generate_task;
 
 const struct command command_generate = {
     .name = "generate",
-    .group = "Analyse",
+    .heading = "Analyse",
     .about = "continue a text, with its attention",
     .operands = "[TEXT]",
     .examples =
@@ -162,17 +162,16 @@ static int read_item(void *state, struct driver *driver, struct job *job, struct
 {
     const struct generate_state *own = state;
     const struct viewer *viewer = &driver->session.viewer;
-    struct tokenized *prompt = &job->pair.sentence;
+    struct tokenized *prompt = &job->pair.text;
     if (has_encoder(&viewer->model.config)) { /* a decoder's prompt has no end token */
         prompt->count -= prompt->added_after;
         prompt->added_after = 0;
     }
     struct text_with_source whole = job->pair;
-    if (whole.sentence.pair.bytes)
+    if (whole.text.pair.bytes)
         return err_usage(err, "expected one text to continue, found a pair");
     (void)arena;
-    whole.sentence.count =
-        continuation_capacity(viewer, &own->generation, job->pair.sentence.count);
+    whole.text.count = continuation_capacity(viewer, &own->generation, job->pair.text.count);
     continuation_add_memory(&job->memory, viewer, &own->generation, &job->pair);
     if (own->generation.selection)
         job->result_bytes = request_add_memory(&job->memory, &own->request, viewer, &whole, false);
@@ -278,9 +277,9 @@ static int run(void *state, const struct group *group, struct err *err)
     struct generation_config generation = ((struct generate_state *)state)->generation;
     generation.sampling.seed += (uint64_t)job->item.number << 32;
     const struct items *items = &group->driver->items;
-    const struct tokenized *prompt = &job->pair.sentence;
+    const struct tokenized *prompt = &job->pair.text;
     if (!group->driver->is_batch && group->driver->options->input.file &&
-        items->kind == ITEMS_DOCUMENT && prompt->text && memchr(prompt->text, '\n', prompt->size))
+        items->kind == ITEMS_DOCUMENT && prompt->raw && memchr(prompt->raw, '\n', prompt->size))
         print_note("'%s': its lines are one prompt; 'attn-cli batch --do generate' continues each",
                    shown_path(items->path));
     if (continuation_open(&growth.text, group->viewer, &job->pair, &generation, err))

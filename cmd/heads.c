@@ -92,7 +92,7 @@ static command_verb heads_command;
 
 const struct command command_heads = {
     .name = "heads",
-    .group = "Inspect",
+    .heading = "Inspect",
     .about = "score every head: induction, previous token, sink, ...",
     .operands = "[TEXT]...",
     .examples = "attn-cli heads\n"
@@ -189,7 +189,7 @@ int heads_choose(struct heads_state *own, struct driver *driver, struct err *err
     const struct options *options = driver->options;
     const char *list = own->options->score, *map = own->options->map, *sort = own->options->sort;
     if (options_exclude(options, "map", "score", err) || find_usual(&usual, driver, err) ||
-        (map && !(own->map = score_choose(&own->scores, "--map", map, err))) ||
+        (map && !(own->grid = score_choose(&own->scores, "--map", map, err))) ||
         (!map && !list && choose_rows(own, driver, usual, false, err)))
         return -1;
     for (; list; list = list_next(list)) {
@@ -249,14 +249,14 @@ static int prepare(void *state, struct driver *driver, struct err *err)
         return -1;
     bool joins = driver->derivation.mean_of_heads || driver->derivation.mean_of_layers;
     own->in_maps =
-        own->map || (!joins && (format->is_picture || format_is(format, "safetensors npz")));
-    if (joins && (own->map || own->sort))
+        own->grid || (!joins && (format->is_picture || format_is(format, "safetensors npz")));
+    if (joins && (own->grid || own->sort))
         return err_usage(err, "--mean %s: expected all heads of a table, found %s: leave it out",
-                         options->select.mean, own->map ? "--map" : "--sort");
+                         options->select.mean, own->grid ? "--map" : "--sort");
     if (own->sort && own->in_maps)
         return err_usage(err, "--sort: expected a table, found %s%s",
-                         own->map ? "--map " : "--format ",
-                         own->map ? own->map->name : format->name);
+                         own->grid ? "--map " : "--format ",
+                         own->grid ? own->grid->name : format->name);
     if (own->top && !own->sort)
         return err_usage(err, "--top: expected --sort SCORE as well, found none");
     own->results.scores = &own->scores;
@@ -440,7 +440,7 @@ static int run_needle(struct heads_state *own, struct viewer *viewer, const stru
     if (!whole || viewer_read(viewer, &pair, &input, NULL, arena, err))
         return -1;
     size_t first = (size_t)(at - text), end = first + strlen(needle);
-    const struct tokenized *read = &pair.sentence;
+    const struct tokenized *read = &pair.text;
     bool *marked = arena_alloc(arena, read->count, sizeof *marked, err);
     for (size_t i = 0; marked && i < read->count; i++)
         marked[i] = read->tokens[i].start < end && read->tokens[i].end > first;
@@ -535,7 +535,7 @@ static int make_report(struct report *report, const struct heads_state *own,
     struct head_results one = own->results;
     one.items = result ? result : one.items;
     one.count = result ? 1 : one.count;
-    return err_if((own->in_maps ? head_map_report(report, &one, own->map, arena, err)
+    return err_if((own->in_maps ? head_grid_report(report, &one, own->grid, arena, err)
                                 : make_table(report, own, &one, arena, err)) ||
                   derive(report, own->how, NULL, arena, err));
 }
@@ -571,7 +571,7 @@ int heads_run(const struct heads_state *own, const struct group *group, void **w
         texts[i] = (struct head_text){.text = viewer_text(&job->pair),
                                       .number = job->index,
                                       .sums = &sums[i],
-                                      .before = head_copies(&job->pair.sentence, arena, err),
+                                      .before = head_copies(&job->pair.text, arena, err),
                                       .watched = watched ? watched[i] : NULL};
         if (!texts[i].before || head_sums_init(&sums[i], &own->survey, arena, err))
             return -1;
@@ -595,7 +595,7 @@ static int run(void *state, const struct group *group, struct err *err)
         if (head_result_keep(&result, &own->survey, sums, group->arena, err) ||
             make_report(&job->report, own, &result, group->arena, err))
             return -1;
-        job->report.sentence = job->pair.sentence;
+        job->report.text = job->pair.text;
     }
     return 0;
 }
@@ -712,7 +712,7 @@ static int contacts_task_read(void *state, struct driver *driver, struct job *jo
 {
     (void)arena;
     contacts_add_memory(&job->memory, state, &driver->session.viewer, &job->pair);
-    return contacts_check(&job->pair.sentence, err);
+    return contacts_check(&job->pair.text, err);
 }
 
 static int contacts_task_run(void *state, const struct group *group, struct err *err)

@@ -19,7 +19,7 @@ struct heads_options {
 struct heads_state {
     const struct heads_options *options;
     struct score_list scores;
-    const struct score *map;      /* --map; NULL: all of `scores` */
+    const struct score *grid;     /* --map; NULL: all of `scores` */
     const struct score *sort;     /* NULL: order of layers and heads */
     size_t top;                   /* --top; 0: all */
     size_t way;                   /* index of --composition */

@@ -195,7 +195,7 @@ static int put_sequence(struct json_writer *json, struct atlas_state *own, size_
 {
     const struct viewer *viewer = &own->driver->session.viewer;
     const size_t keys = own->atlas.plan.keys, tokens = example->tokens;
-    const uint32_t *ids = atlas_source_ids(own, example->text, err);
+    const uint32_t *ids = atlas_item_ids(own, example->text, err);
     if (!ids)
         return -1;
     json_put_open(json, "\n ", '{');
@@ -268,7 +268,7 @@ static int write_head(struct stream *out, struct atlas_state *own, size_t index,
     struct arena arena = {0};
     struct json_writer json = {.stream = out};
     struct atlas_marginals marginals;
-    const struct atlas_masses_of of = {atlas, index, false, atlas_source_ids, own};
+    const struct atlas_masses_of of = {atlas, index, false, atlas_item_ids, own};
     int failed = atlas_marginals(&marginals, &of, &arena, err);
     json_put_open(&json, NULL, '{');
     json_put_open(&json, "sequences", '[');

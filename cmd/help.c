@@ -223,14 +223,14 @@ static void write_options(const struct page *page, const struct command *command
 /* Write the overview. It must fit on a terminal of 24 lines. */
 static void write_overview(const struct page *page)
 {
-    const char *group = "";
+    const char *heading = "";
     struct buf help = {0};
     stream_text(page->out, "attn-cli: inspect attention in transformer language models\n");
-    for (size_t i = 0; i < page->all->count && page->all->items[i]->group; i++) {
+    for (size_t i = 0; i < page->all->count && page->all->items[i]->heading; i++) {
         const struct command *command = page->all->items[i];
-        bool begins = strcmp(group, command->group) != 0;
-        group = command->group;
-        stream_format(page->out, "%-9s %-10s ", begins ? group : "", command->name);
+        bool begins = strcmp(heading, command->heading) != 0;
+        heading = command->heading;
+        stream_format(page->out, "%-9s %-10s ", begins ? heading : "", command->name);
         text_wrap(page->out, command->about, COMMAND_COLUMN, COMMAND_COLUMN, page->columns);
     }
     buf_text(&help, "help COMMAND");

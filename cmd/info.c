@@ -47,7 +47,7 @@ static command_verb info_command;
 
 const struct command command_info = {
     .name = "info",
-    .group = "Inspect",
+    .heading = "Inspect",
     .about = "model details, and the cost of a run",
     .operands = "[MODEL]",
     .examples = "attn-cli info\n"
@@ -193,7 +193,7 @@ static void tell_tokenizer(struct info *info)
 static void tell_model(struct info *info, const struct model *model)
 {
     const struct config *c = &model->config;
-    const struct stack *source = stack_of(c, PART_SOURCE);
+    const struct stack *source = stack_of(c, BRANCH_SOURCE);
     bool has_mlp = c->kind != MODEL_ATTENTION;
     bool bundled = bundled_find(model->folder.path);
     bool searched = !model->folder.files && strcmp(model->folder.path, model->name) != 0;
@@ -252,7 +252,7 @@ static void tell_model(struct info *info, const struct model *model)
 static size_t words_of(const struct weights *weights, size_t tokens, size_t *unread)
 {
     const struct config *c = weights->config;
-    const int id = c->tied ? SLOT_TOKENS : SLOT_HEAD;
+    const int id = c->tied ? SLOT_TOKENS : SLOT_UNEMBED;
     size_t words = 0;
     for (size_t i = 0; i < weights->parameter_count; i++) {
         struct parameter_info own = weights_parameter(weights, i);
@@ -274,7 +274,7 @@ static void tell_memory(struct info *info, struct viewer *viewer, size_t tokens)
 {
     const struct config *c = &viewer->model.config;
     const struct weights *weights = &viewer->model.weights;
-    const struct text_with_source pair = {.sentence.count = tokens, .source.count = tokens};
+    const struct text_with_source pair = {.text.count = tokens, .source.count = tokens};
     const struct scoring scoring = {.viewer = viewer};
     struct scoring_memory run = {0};
     struct err refused = {0};
@@ -393,11 +393,11 @@ static const char *const hugging_face[SITE_COUNT][2] = {
     [SITE_WEIGHTS] = {"attentions[L]", "decoder_attentions[L]"},
     [SITE_LN_F] = {"hidden_states[-1]", "decoder_hidden_states[-1]"},
     [SITE_LOGITS] = {"logits", "logits"},
-    [SITE_OF(PART_SOURCE, SITE_EMBEDDING)] = {NULL, "encoder_hidden_states[0]"},
-    [SITE_OF(PART_SOURCE, SITE_RESID_PRE)] = {NULL, "encoder_hidden_states[L]"},
-    [SITE_OF(PART_SOURCE, SITE_WEIGHTS)] = {NULL, "encoder_attentions[L]"},
-    [SITE_OF(PART_SOURCE, SITE_LN_F)] = {NULL, "encoder_last_hidden_state"},
-    [SITE_OF(PART_CROSS, SITE_WEIGHTS)] = {NULL, "cross_attentions[L]"},
+    [SITE_OF(BRANCH_SOURCE, SITE_EMBEDDING)] = {NULL, "encoder_hidden_states[0]"},
+    [SITE_OF(BRANCH_SOURCE, SITE_RESID_PRE)] = {NULL, "encoder_hidden_states[L]"},
+    [SITE_OF(BRANCH_SOURCE, SITE_WEIGHTS)] = {NULL, "encoder_attentions[L]"},
+    [SITE_OF(BRANCH_SOURCE, SITE_LN_F)] = {NULL, "encoder_last_hidden_state"},
+    [SITE_OF(BRANCH_CROSS, SITE_WEIGHTS)] = {NULL, "cross_attentions[L]"},
 };
 
 /* List the names of the model's tensors here and in other libraries (--sites). */
@@ -416,7 +416,7 @@ static int list_site_names(struct info *info, const struct weights *weights)
                                : site_name(site);
         for (size_t axis = 0; axis < 3 && site_axis_name(site, axis); axis++)
             buf_format(&axes, "%s%s", axis ? ", " : "", site_axis_name(site, axis));
-        const char *lens = site_part(site) == PART_SENTENCE ? site_row(site)->alias : NULL;
+        const char *lens = site_branch(site) == BRANCH_TEXT ? site_row(site)->alias : NULL;
         if (site_exists(c, SITE_Q_PRE) && (site == SITE_Q || site == SITE_K))
             lens = site == SITE_Q ? "blocks.L.attn.hook_rot_q" : "blocks.L.attn.hook_rot_k";
         rows_label(&rows, "site", COLUMN_KEY, (struct label){name, name, name});

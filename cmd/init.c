@@ -65,7 +65,7 @@ static command_verb init_command;
 
 const struct command command_init = {
     .name = "init",
-    .group = "Build",
+    .heading = "Build",
     .about = "make a model with random weights",
     .operands = "",
     .examples = "attn-cli init --sentence \"Life is short, eat dessert first\" -o words\n"
@@ -164,28 +164,28 @@ static int learn_pairs(struct model_maker *maker, size_t size, struct err *err)
 /* Add a file to the new model, from `path` or, if that is NULL, from the model `like`. */
 static int map_file(struct model_maker *maker, const char *name, const char *path, struct err *err)
 {
-    struct file *source = &maker->sources[maker->words.file_count];
-    if (path ? file_map(source, path, err) : folder_open(source, &maker->like, name, err))
+    struct file *file = &maker->inputs[maker->words.file_count];
+    if (path ? file_map(file, path, err) : folder_open(file, &maker->like, name, err))
         return -1;
-    add_file(maker, name, source->bytes, source->size);
+    add_file(maker, name, file->bytes, file->size);
     return 0;
 }
 
 /* In an error about --vocab or --merges, replace the file of the new folder, which does not exist
  * yet, by its source. */
-static int name_source(const struct model_maker *maker, struct err *err)
+static int name_file(const struct model_maker *maker, struct err *err)
 {
-    const char *const sources[] = {maker->options->make.vocab, maker->options->make.merges};
+    const char *const files[] = {maker->options->make.vocab, maker->options->make.merges};
     char start[ERR_TEXT_BYTES];
-    for (size_t i = 0; i < maker->words.file_count && sources[0]; i++) {
+    for (size_t i = 0; i < maker->words.file_count && files[0]; i++) {
         int size =
             snprintf(start, sizeof start, "'%s/%s': ", maker->words.path, maker->files[i].name);
         if (size < 0 || size >= ERR_TEXT_BYTES || strncmp(err->text, start, (size_t)size) != 0)
             continue;
         memmove(err->text, err->text + size, strlen(err->text + size) + 1);
-        return err_prefix(err, "'%s'", sources[i]);
+        return err_prefix(err, "'%s'", files[i]);
     }
-    return sources[0] ? err_prefix(err, "'%s'", sources[0]) : -1;
+    return files[0] ? err_prefix(err, "'%s'", files[0]) : -1;
 }
 
 static int find_words(struct model_maker *maker, struct err *err)
@@ -216,7 +216,7 @@ static int find_words(struct model_maker *maker, struct err *err)
                 return -1;
     }
     if (tokenizer_open(&tokenizer, &maker->words, err))
-        return name_source(maker, err);
+        return name_file(maker, err);
     maker->word_count = tokenizer ? tokenizer_size(tokenizer) : 0;
     bool lacks_merges = tokenizer && tokenizer_lacks_merges(tokenizer);
     tokenizer_free(tokenizer);
@@ -257,7 +257,7 @@ static bool sets_key(const struct config_edit *edit, const char *name)
     return false;
 }
 
-/* Put a head of classes into the config, unless it has one. */
+/* Put a classifier into the config, unless it has one. */
 static int set_classes(struct model_maker *maker, const struct json *root, struct err *err)
 {
     enum { KEYS = 4 };
@@ -396,7 +396,7 @@ void model_maker_release(struct model_maker *maker)
 {
     new_model_release(&maker->new_model);
     for (size_t i = 0; i < TOKENIZER_FILES; i++)
-        file_release(&maker->sources[i]);
+        file_release(&maker->inputs[i]);
     for (size_t i = 0; i < maker->text_count; i++)
         file_release(&maker->texts[i]);
     file_release(&maker->config);

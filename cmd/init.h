@@ -17,7 +17,7 @@
 struct model_maker {
     const struct options *options;
     struct folder like;   /* model whose config and vocabulary are the default; no path: none */
-    struct texts classes; /* names of a head of classes that a config without one gets; or none */
+    struct texts classes; /* names of a classifier that a config without one gets; or none */
 
     const char *label;  /* name of the config in messages */
     struct file config; /* before --set */
@@ -27,8 +27,8 @@ struct model_maker {
 
     struct folder words; /* files of the tokenizer; the path is the folder to write */
     struct folder_file files[TOKENIZER_FILES];
-    struct file sources[TOKENIZER_FILES]; /* input files of the tokenizer */
-    struct file *texts;                   /* [text_count] of --vocab-from, then of --sentence */
+    struct file inputs[TOKENIZER_FILES]; /* input files of the tokenizer */
+    struct file *texts;                  /* [text_count] of --vocab-from, then of --sentence */
     size_t text_count;
     struct buf json, merges; /* learnt from the texts */
     size_t word_count;       /* largest id + 1; 0: no tokenizer */

@@ -70,9 +70,9 @@ struct item {
     const struct score_region *regions; /* [region_count] ranges of bytes, not tokens (stimuli.h) */
     const struct score_region *other_regions; /* [region_count] of the bad or corrupt text */
     size_t region_count;
-    bool is_joined;       /* the regions are columns or rows, whose cells are the text */
-    const char *sentence; /* the text of its tokens; NULL: not tokenized */
-    size_t text_start;    /* bytes of `sentence` before the text, such as a chat template's */
+    bool is_joined;    /* the regions are columns or rows, whose cells are the text */
+    const char *text;  /* the text of its tokens; NULL: not tokenized */
+    size_t text_start; /* bytes of `text` before the user's, such as a chat template's */
 };
 
 struct items {

@@ -48,7 +48,7 @@ static command_verb lens_command;
 
 const struct command command_lens = {
     .name = "lens",
-    .group = "Analyse",
+    .heading = "Analyse",
     .about = "logit lens: what each layer would predict",
     .operands = "[TEXT]...",
     .examples =
@@ -280,7 +280,7 @@ static int fit_texts(struct jacobian_fit *fit, struct session *session, const st
     fit->progress = &progress.sink;
     fit->texts = items->count;
     for (size_t i = 0; i < items->count && !failed; i++) {
-        size_t *count = &pairs[i].sentence.count;
+        size_t *count = &pairs[i].text.count;
         *count = num_min(*count, (size_t)options->lens.tokens);
         failed = jacobian_fit_add(fit, &pairs[i], err);
     }

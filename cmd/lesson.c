@@ -57,7 +57,7 @@ static command_verb lesson_command;
 
 const struct command command_lesson = {
     .name = "lesson",
-    .group = "Learn",
+    .heading = "Learn",
     .about = "attention in sixteen steps",
     .operands = "[STEP|all|scale]",
     .examples = "attn-cli lesson\n"

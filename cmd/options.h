@@ -298,7 +298,7 @@ struct value_list {
 extern const struct value_list values_formats, values_endings, values_endings_of_people,
     values_models, values_shards, values_attention, values_precisions, values_tensors,
     values_shapes, values_languages, values_keys, values_specials, values_palettes, values_venues,
-    values_edits, values_defaults, values_scales, values_block_parts, values_means, values_views,
+    values_edits, values_defaults, values_scales, values_block_modules, values_means, values_views,
     values_cells, values_colour_scales, values_ranges, values_masks, values_presets, values_colors;
 
 /* --- the command line ------------------------------------------------------------------------- */

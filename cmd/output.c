@@ -154,7 +154,7 @@ int output_check_selection(const struct output *output, const struct selection *
 
 int output_check_count(const struct output *output, size_t texts, struct err *err)
 {
-    if (!output->format->one_sentence || output->to_folder || texts <= 1)
+    if (!output->format->single_text || output->to_folder || texts <= 1)
         return 0;
     return err_usage(err,
                      "--format %s: one file holds one result, found %zu: use a folder (-o DIR/)",

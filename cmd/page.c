@@ -50,7 +50,7 @@ static const struct option_row own_options[] = {
 
 const struct command command_page = {
     .name = "page",
-    .group = "Inspect",
+    .heading = "Inspect",
     .about = "write an interactive HTML page",
     .operands = "[TEXT]...",
     .examples = "attn-cli page \"Life is short, eat dessert first\" -o page.html\n"
@@ -108,7 +108,7 @@ enum {
 
 static size_t layers_of(const struct config *config)
 {
-    return num_max(config->n_layer, stack_of(config, PART_SOURCE)->layers);
+    return num_max(config->n_layer, stack_of(config, BRANCH_SOURCE)->layers);
 }
 
 static int parse_explain(struct page_state *own, const struct config *config, struct arena *arena,
@@ -199,7 +199,7 @@ static int select_layers(struct selection *selection, const bool *explains,
         layers[count++] = layer;
         selection->sites = page_explained_sites(config);
         selection->layers.count += layer < config->n_layer;
-        selection->encoder_layers.count += layer < stack_of(config, PART_SOURCE)->layers;
+        selection->encoder_layers.count += layer < stack_of(config, BRANCH_SOURCE)->layers;
     }
     return 0;
 }
@@ -210,7 +210,7 @@ static const bool *explained_heads(struct page_run *run)
 {
     const struct page_state *own = run->own;
     const struct config *config = &run->viewer->model.config;
-    size_t tokens = run->pair->sentence.count, heads = config_most_heads(config);
+    size_t tokens = run->pair->text.count, heads = config_most_heads(config);
     size_t bytes = page_explained_numbers(config, tokens) * 16 / 3;
     size_t origins = 2 * layers_of(config) * heads * tokens;
     size_t pages = own->driver->identity.count;
@@ -255,9 +255,9 @@ static size_t first_query(const struct page_run *run)
     size_t end = strcspn(mark, " "), colons = 0;
     while (end && colons < 2)
         colons += mark[--end] == ':';
-    return colons == 2 ? strtoul(mark + end + 1, NULL, 10)
-                       : tokenized_opening(&run->pair->sentence, &run->viewer->model.config,
-                                           run->facts.mask);
+    return colons == 2
+               ? strtoul(mark + end + 1, NULL, 10)
+               : tokenized_opening(&run->pair->text, &run->viewer->model.config, run->facts.mask);
 }
 
 /* Capture some sites of all layers, of all queries or of the one at which the page opens. */
@@ -291,7 +291,7 @@ static double kept_bytes(const struct page_run *run, struct site_set sites, doub
                          struct err *err)
 {
     double bytes = captured_bytes(run, sites, err);
-    return bytes <= most ? bytes : bytes / (double)num_max(run->pair->sentence.count, 1);
+    return bytes <= most ? bytes : bytes / (double)num_max(run->pair->text.count, 1);
 }
 
 /* A live page computes a layer itself; a step of the lesson has what its scenes show. */
@@ -317,7 +317,7 @@ static int find_streams(struct page_run *run, struct err *err)
 /* Whether scores made these numbers. */
 static bool is_split(const struct array *array)
 {
-    return site_id(array->site) == SITE_WEIGHTS && site_part(array->site) != PART_MIXER;
+    return site_id(array->site) == SITE_WEIGHTS && site_branch(array->site) != BRANCH_MIXER;
 }
 
 /* Choose in each layer the head whose opening query attends most to one key, not the first or its
@@ -375,12 +375,12 @@ static int find_journey(struct page_run *run, struct err *err)
 static int split_score(struct page_run *run, struct page_origin *origin,
                        const struct array *weights, size_t head, struct err *err)
 {
-    const size_t keys = report_keys(run->facts.explained, site_part(weights->site))->count;
+    const size_t keys = report_keys(run->facts.explained, site_branch(weights->site))->count;
     const float *row =
         weights->data + (head * weights->rows.size + origin->query) * weights->columns.size;
     struct report *report = arena_alloc(run->arena, 1, sizeof *report, err);
     struct score_plan plan = {.viewer = run->viewer,
-                              .head = {site_part(weights->site), origin->layer, origin->head},
+                              .head = {site_branch(weights->site), origin->layer, origin->head},
                               .query = origin->query,
                               .against = origin->less_mean ? AGAINST_MEAN : AGAINST_NOTHING,
                               .depth = PAGE_ORIGIN_DEPTH};
@@ -407,7 +407,7 @@ static int find_origins(struct page_run *run, struct err *err)
     const struct report *explained = run->facts.explained;
     const struct config *config = &run->viewer->model.config;
     double layer = 12 * (double)config->n_embd * (double)config->n_embd;
-    size_t tokens = run->pair->sentence.count + run->pair->source.count, most = 0, count = 0;
+    size_t tokens = run->pair->text.count + run->pair->source.count, most = 0, count = 0;
     for (size_t i = 0; explained && i < explained->array_count; i++)
         if (is_split(&explained->arrays[i]))
             most += 2 * explained->arrays[i].heads.size * explained->arrays[i].rows.size;
@@ -526,7 +526,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     driver->accumulates = true;
     own->driver = driver;
     driver->identity.count = driver->jobs * runs_of(own); /* pages of all jobs */
-    driver->identity.sentences = driver->items.count;
+    driver->identity.texts = driver->items.count;
     if (!options->page.live)
         return 0;
     if (driver->identity.count != 1)
@@ -629,7 +629,7 @@ static int plan_next(struct next_plan *plan, const struct page_run *run, struct 
 {
     const struct options *options = run->options;
     const struct config *config = &run->viewer->model.config;
-    double cost = (double)config->n_layer * (double)run->pair->sentence.count *
+    double cost = (double)config->n_layer * (double)run->pair->text.count *
                   (double)config->vocab_size * (double)config->n_embd;
     bool steps = options->page.lens || cost <= QUICK_PRODUCTS;
     size_t best = options_are_given(options, "top") ? (size_t)options->page.top : PAGE_NEXT_BEST;
@@ -647,10 +647,10 @@ static int find_next(struct page_run *run, struct err *err)
     const struct capture_request asked = {&selection, run->pair, 1, 0, &report, NULL};
     if (!plan.count)
         return 0; /* nothing is predicted */
-    return err_if(selection_layers(&selection, NULL, config, run->arena, err) ||
-                  viewer_capture(run->viewer, &asked, run->arena, err) ||
-                  next_tokens_of_report(&run->facts.next, &plan, &report, &run->pair->sentence,
-                                        run->arena, err));
+    return err_if(
+        selection_layers(&selection, NULL, config, run->arena, err) ||
+        viewer_capture(run->viewer, &asked, run->arena, err) ||
+        next_tokens_of_report(&run->facts.next, &plan, &report, &run->pair->text, run->arena, err));
 }
 
 /* Multiplications of a pass. */
@@ -659,7 +659,7 @@ static double products_of(const struct page_run *run)
     const struct config *config = &run->viewer->model.config;
     double layer = 12 * (double)config->n_embd * (double)config->n_embd;
     double words = (double)config->vocab_size * (double)config->n_embd;
-    double tokens = (double)(run->pair->sentence.count + run->pair->source.count);
+    double tokens = (double)(run->pair->text.count + run->pair->source.count);
     return tokens * ((double)config_layers(config) * layer + words);
 }
 
@@ -670,7 +670,7 @@ static int find_effects(struct page_run *run, struct err *err)
     struct page_facts *facts = &run->facts;
     const double cost = products_of(run) * (double)run->own->driver->identity.count;
     const double heads = (double)(config->n_layer * config->n_head);
-    const double tokens = (double)(run->pair->source.count + run->pair->sentence.count);
+    const double tokens = (double)(run->pair->source.count + run->pair->text.count);
     if (!facts->next || !facts->next->layers->count || run->viewer->edits)
         return 0;
     if (cost * heads <= QUICK_PRODUCTS &&
@@ -715,7 +715,7 @@ static int find_features(struct page_run *run, struct err *err)
 static int check_target(const struct page_run *run, struct err *err)
 {
     struct text_with_source own;
-    const struct tokenized *text = run->facts.sentence, *begins = &own.sentence;
+    const struct tokenized *text = run->facts.text, *begins = &own.text;
     if (viewer_read(run->viewer, &own, NULL, NULL, run->arena, err))
         return -1;
     size_t count = begins->count - begins->added_after;
@@ -743,7 +743,7 @@ static int find_live(struct page_run *run, struct err *err)
             facts->command[translates && strcmp(facts->command[0], "--source") == 0 ? options : 0]);
     if (translates && check_target(run, err))
         return -1;
-    if (!translates && (!facts->sentence->text || facts->source->count))
+    if (!translates && (!facts->text->raw || facts->source->count))
         return err_usage(err, "--live: expected a model that reads one text, found %s",
                          facts->source->count ? "a source" : "ids");
     facts->live = &run->viewer->model.folder;
@@ -772,7 +772,7 @@ static int capture_once(struct page_run *run, const struct page_state *own,
                              .pair = &job->pair,
                              .arena = group->arena,
                              .facts = {.config = &viewer->model.config,
-                                       .sentence = &job->pair.sentence,
+                                       .text = &job->pair.text,
                                        .source = &job->pair.source,
                                        .by_ids = translations && translations[job->number],
                                        .mask = viewer->mask,
@@ -846,7 +846,7 @@ static int run(void *state, const struct group *group, struct err *err)
     }
     viewer->edits = edits;
     for (size_t i = 0; i < session->dictionary_count && !failed && !own->has_noted; i++)
-        own->has_noted = print_note_of_training(&session->dictionaries[i], &job->pair.sentence);
+        own->has_noted = print_note_of_training(&session->dictionaries[i], &job->pair.text);
     return err_if(failed);
 }
 

@@ -97,7 +97,7 @@ static command_verb patch_command;
 
 const struct command command_patch = {
     .name = "patch",
-    .group = "Analyse",
+    .heading = "Analyse",
     .about = "activation patching between two prompts",
     .operands = "[TEXT]",
     .examples =
@@ -150,7 +150,7 @@ static int parse_over(struct patching_plan *plan, const struct options *options,
             name = patch_overs[i].name;
             break;
         }
-    if (name && site_find(name, strlen(name), &site) && site_part(site) == PART_MIXER) {
+    if (name && site_find(name, strlen(name), &site) && site_branch(site) == BRANCH_MIXER) {
         const struct edit edit = {.site = site, .words = "--over"};
         if (edits_check(&(struct edits){&edit, 1}, &plan->viewer->model.config, err))
             return -1;
@@ -227,7 +227,7 @@ static int parse_heads(struct patching_plan *plan, const char *option, const cha
                        size_t size, struct arena *arena, struct err *err)
 {
     const struct config *config = &plan->viewer->model.config;
-    struct stack text = *stack_of(config, PART_SENTENCE);
+    struct stack text = *stack_of(config, BRANCH_TEXT);
     text.heads = site_heads(config, patch_overs[plan->over].site, 0);
     struct layer_head *heads = arena_alloc(arena, size + 1, sizeof *heads, err);
     for (const char *at = list, *end = list + size; heads && at <= end; at++) {
@@ -253,7 +253,7 @@ static int parse_joint(struct patching_plan *plan, const struct options *options
     if (!list)
         return 0;
     if (plan->over == PATCH_HEADS_BY_TOKEN || !site_has_heads(site) ||
-        site_axes(site) == AXES_GROUP_TOKEN_DIM)
+        site_axes(site) == AXES_KV_HEAD_TOKEN_DIM)
         return err_usage(err,
                          "--joint: expected --over heads, q, weights, cross_heads, mix_heads or "
                          "paths, found '%s'",
@@ -281,7 +281,7 @@ static int parse_receivers(struct patching_plan *plan, const char *list, bool no
         bool has_part =
             dot && names_find(&part, NAMES_LIST(parts), dot + 1, (size_t)(at + size - dot) - 1);
         if (selection_layer_head(&receiver->at, "--path", at, has_part ? (size_t)(dot - at) : size,
-                                 stack_of(config, PART_SENTENCE), err))
+                                 stack_of(config, BRANCH_TEXT), err))
             return -1;
         for (; has_part && named < plan->receiver_count; named++)
             receivers[named].site = (enum site)(SITE_Q + part);
@@ -289,7 +289,7 @@ static int parse_receivers(struct patching_plan *plan, const char *list, bool no
     plan->receivers = receivers;
     for (size_t i = 0; receivers && i < plan->receiver_count; i++) {
         struct layer_head *at = &receivers[i].at;
-        const struct head_rule *rule = stack_head(config, PART_SENTENCE, at->layer);
+        const struct head_rule *rule = stack_head(config, BRANCH_TEXT, at->layer);
         size_t head = at->head, shared_by = kv_head_shared_by(rule);
         if (receivers[i].site == SITE_Q || shared_by == 1)
             continue;
@@ -452,7 +452,7 @@ static int read_options(struct patch_job *own, struct patch_state *state, struct
     if (!job)
         return 0;
     for (size_t i = 0; i < state->references.edits.count; i++)
-        plan->sources[i] = state->references.items[i].source;
+        plan->donors[i] = state->references.items[i].donor;
     plan->direction = state->direction.data;
     plan->number = job->index;
     plan->question = &own->question;
@@ -529,7 +529,7 @@ static int run_text(struct job *job, const struct group *group,
                 : plan->metric < METRIC_KL
                     ? arena_format(arena, err, "%s%s", metric, logit + strlen("logit"))
                     : arena_format(arena, err, "%s at %s", metric,
-                                   job->pair.sentence.labels[found.plan->question->position].text);
+                                   job->pair.text.labels[found.plan->question->position].text);
     }
     if (!logit)
         return -1;
@@ -587,7 +587,7 @@ static const struct task patch_task = {
     .fields = OF_ANSWER | 1 << ITEM_CLEAN | 1 << ITEM_CORRUPT | 1 << ITEM_CORRUPT_SOURCE,
     .many = ITEMS_SOME,
     .means = MEAN_OF_TEXTS,
-    .parts = "patches",
+    .steps = "patches",
     .state_bytes = sizeof(struct patch_state),
     .prepare = prepare,
     .open = open,

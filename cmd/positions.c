@@ -70,9 +70,9 @@ static int refuse_word(const struct scope *scope, const char *column, const char
         nearest_offer(&nearest, scope->item->columns[i].name);
     for (size_t i = 0; i < scope->item->region_count && !column; i++)
         nearest_offer(&nearest, scope->item->regions[i].name);
-    for (size_t start = 0, end = 1; text->text && end <= text->size; end++)
-        if (is_edge(text->text, text->size, end)) {
-            nearest_offer_bytes(&nearest, text->text + start, end - start);
+    for (size_t start = 0, end = 1; text->raw && end <= text->size; end++)
+        if (is_edge(text->raw, text->size, end)) {
+            nearest_offer_bytes(&nearest, text->raw + start, end - start);
             start = end;
         }
     const char *name = nearest.name
@@ -99,7 +99,7 @@ static int find_word(struct word_span *found, const struct scope *scope, const c
                      const char *word, size_t size, size_t nth)
 {
     const struct tokenized *text = scope->text;
-    const struct token_bytes texts[] = {{text->text, text->size}, text->pair};
+    const struct token_bytes texts[] = {{text->raw, text->size}, text->pair};
     struct buf places = {0};
     size_t count = 0;
     for (size_t k = 0; k < 2; k++) {
@@ -150,7 +150,7 @@ static int put_regions(struct buf *out, const struct scope *scope, const char *n
     const struct tokenized *text = scope->text;
     struct word_span span = {0};
     size_t found = 0, put = out->size;
-    bool is_here = item->region_count && text->text && text->text == item->sentence;
+    bool is_here = item->region_count && text->raw && text->raw == item->text;
     const struct score_region *parts =
         is_here ? regions_find(text, item, scope->arena, scope->err) : NULL;
     for (size_t i = 0; parts && i < item->region_count; i++) {
@@ -208,7 +208,7 @@ static int put_name(struct buf *out, const struct scope *scope, const char *name
         const char *slash = strrchr(word, '/');
         long long number = 0;
         const struct tokenized *text = scope->text;
-        bool in_text = text->text && memmem(text->text, text->size, word, size);
+        bool in_text = text->raw && memmem(text->raw, text->size, word, size);
         size_t digits = strspn(word, "0123456789");
         if (digits && !in_text && strcmp(word + digits, ".0") == 0)
             size = digits; /* pandas writes 2.0 in a column that lacks values */
@@ -480,9 +480,8 @@ int positions_resolve(struct item_positions *own, struct item *item, struct text
     struct options *options = &item->options;
     const struct tokenizer *tokenizer = viewer->tokenizer;
     struct select_options *select = &options->select;
-    struct tokenized *sentence = &pair->sentence,
-                     *keys = pair->source.count ? &pair->source : sentence;
-    *own = (struct item_positions){item, {*sentence, *keys}, NULL, arena, err};
+    struct tokenized *text = &pair->text, *keys = pair->source.count ? &pair->source : text;
+    *own = (struct item_positions){item, {*text, *keys}, NULL, arena, err};
     for (size_t i = 0; i < 2 && select->words && tokenizer; i++)
         if (word_spans_find(&own->texts[i],
                             i && pair->source.count ? tokenizer_of_source(tokenizer) : tokenizer,
@@ -491,11 +490,11 @@ int positions_resolve(struct item_positions *own, struct item *item, struct text
     struct scope scopes[] = {
         {item, own->texts, "--query", false, true, arena, err},
         {item, &own->texts[1], "--key", false, true, arena, err},
-        {item, sentence, "--query", true, true, arena, err},
+        {item, text, "--query", true, true, arena, err},
     };
     const char **values[] = {&select->query, &select->key, &options->attribute.position};
     for (size_t i = 0; i < 2 && select->mean; i++) {
-        struct named_positions *named = i ? &keys->named_keys : &sentence->named_queries;
+        struct named_positions *named = i ? &keys->named_keys : &text->named_queries;
         if (read_named(named, *values[i], scopes[i]))
             return -1;
         for (size_t k = 0; k < named->count; k++)
@@ -516,14 +515,14 @@ int positions_resolve(struct item_positions *own, struct item *item, struct text
         !(*key = arena_format(arena, err, "%s:%s", *key, against)))
         return -1;
     bool of_source = part && strcmp(part, "self") != 0;
-    if (resolve_key(key, (struct scope){item, of_source ? keys : sentence, "--key", true, true,
-                                        arena, err}) ||
+    if (resolve_key(
+            key, (struct scope){item, of_source ? keys : text, "--key", true, true, arena, err}) ||
         resolve(&options->explain.token,
-                &(struct scope){item, sentence, "--query", true, false, arena, err}) ||
+                &(struct scope){item, text, "--query", true, false, arena, err}) ||
         (options->score.continuations.count &&
          name_continuations(item, viewer->mask < 0, arena, err)))
         return -1;
-    sentence->queries = select->query;
+    text->queries = select->query;
     keys->keys = select->key;
     return 0;
 }

@@ -35,7 +35,7 @@ struct question_words question_words(struct driver *driver, const struct job *jo
         .place_option = "--query",
         .place = options->attribute.position,
         .notes = &driver->notes,
-        .text = job ? &job->pair.sentence : NULL,
+        .text = job ? &job->pair.text : NULL,
         .index = job ? job->index : 0,
     };
 }
@@ -84,7 +84,7 @@ int question_corrupt(struct text_with_source *corrupt, const struct driver *driv
         return err_prefix(err, "--corrupt");
     if (!source)
         corrupt->source = job->pair.source;
-    return patching_check_texts(&job->pair.sentence, &corrupt->sentence, err);
+    return patching_check_texts(&job->pair.text, &corrupt->text, err);
 }
 
 struct facts *question_report(struct job *job, const struct group *group, struct err *err)
@@ -92,7 +92,7 @@ struct facts *question_report(struct job *job, const struct group *group, struct
     struct facts *facts = facts_new(group->arena, err);
     if (!facts || viewer_report(&job->report, group->viewer, group->arena, err))
         return NULL;
-    job->report.sentence = job->pair.sentence;
+    job->report.text = job->pair.text;
     job->report.source = job->pair.source;
     job->report.facts = &facts->table;
     return facts;
@@ -104,7 +104,7 @@ const char *question_title(const struct question *question, const char *soft_cap
 {
     const struct viewer *viewer = group->viewer;
     const char *words =
-        question_describe(facts, question, viewer, &job->pair.sentence, group->arena, err);
+        question_describe(facts, question, viewer, &job->pair.text, group->arena, err);
     if (!words || !(viewer->model.config.logit_cap > 0))
         return words;
     facts_text(facts, "final_soft_cap", soft_cap);

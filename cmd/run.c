@@ -75,7 +75,7 @@ static const struct option_row own_options[] = {
 
 const struct command command_run = {
     .name = "run",
-    .group = "Inspect",
+    .heading = "Inspect",
     .about = "print or export attention weights and other tensors",
     .operands = "[TEXT]...",
     .examples = "attn-cli run \"Life is short, eat dessert first\"\n"
@@ -173,12 +173,12 @@ static int check_modules(struct driver *driver, const struct job *job,
                   "sentence-transformers puts the default prompt '%s' before each text: begin "
                   "texts with it for the same vectors",
                   modules->prompt);
-    return job->pair.sentence.count <= modules->most_tokens
+    return job->pair.text.count <= modules->most_tokens
                ? 0
                : err_usage(err,
                            "--pool model: expected at most %zu tokens, where sentence-transformers "
                            "cuts a text, found %zu: shorten it, or choose --pool mean",
-                           modules->most_tokens, job->pair.sentence.count);
+                           modules->most_tokens, job->pair.text.count);
 }
 
 int run_estimate(const struct run_state *own, struct driver *driver, struct job *job,
@@ -188,7 +188,7 @@ int run_estimate(const struct run_state *own, struct driver *driver, struct job 
     const struct selection *selection = &request->selection;
     bool is_labelled = !site_set_is_empty(selection->sites) && driver->output.format->display;
     if (is_labelled && !request->derivation.words &&
-        (has_parts(&job->pair.sentence) || has_parts(&job->pair.source)))
+        (has_parts(&job->pair.text) || has_parts(&job->pair.source)))
         notes_add(&driver->notes, job->index,
                   "a character of several tokens is shown as its parts, as in 爱₂: --words joins "
                   "them");
@@ -205,17 +205,17 @@ int run_read(void *state, struct driver *driver, struct job *job, struct arena *
 {
     const struct run_state *own = state;
     const struct request *request = &own->request;
-    const struct tokenized *sentence = &job->pair.sentence;
-    const struct index_range range = {"--query", "text", "token", sentence->count};
-    struct report report = {.sentence = *sentence, .source = job->pair.source};
+    const struct tokenized *text = &job->pair.text;
+    const struct index_range range = {"--query", "text", "token", text->count};
+    struct report report = {.text = *text, .source = job->pair.source};
     const size_t *queries = NULL;
     size_t count = 0;
     if (run_estimate(own, driver, job, arena, err) ||
         (request->derivation.hide_first &&
          derive(&report, &request->derivation, driver->session.viewer.tokenizer, arena, err)))
         return -1;
-    return selection_indices(&queries, &count, selection_queries(&request->selection, sentence),
-                             &range, arena, err);
+    return selection_indices(&queries, &count, selection_queries(&request->selection, text), &range,
+                             arena, err);
 }
 
 int run_texts(void *state, const struct group *group, struct err *err)
@@ -247,7 +247,7 @@ static void write_hint(struct driver *driver, const struct layers *layers)
     const struct config *config = &driver->session.viewer.model.config;
     struct stream *out = &driver->output.stream;
     size_t columns = driver->layout.columns;
-    bool more = config->n_layer > 1 || stack_of(config, PART_SOURCE)->layers > 1;
+    bool more = config->n_layer > 1 || stack_of(config, BRANCH_SOURCE)->layers > 1;
     char line[HINT_BYTES];
     const size_t last = layers->count ? layers->items[layers->count - 1] : config->n_layer - 1;
     if (last + 1 == config->n_layer)
@@ -258,7 +258,7 @@ static void write_hint(struct driver *driver, const struct layers *layers)
     if (has_encoder(config))
         snprintf(line, sizeof line,
                  "These are the last layers of %zu in the encoder, %zu in the decoder.",
-                 stack_of(config, PART_SOURCE)->layers, config->n_layer);
+                 stack_of(config, BRANCH_SOURCE)->layers, config->n_layer);
     stream_char(out, '\n');
     if (more)
         text_wrap(out, line, 0, 0, columns);
@@ -288,7 +288,7 @@ static const struct task run_task = {
     .begins = true,
     .means = MEAN_OF_REGIONS,
     .at_once = true,
-    .parts = "layers",
+    .steps = "layers",
     .state_bytes = sizeof(struct run_state),
     .prepare = run_prepare,
     .open = run_open,

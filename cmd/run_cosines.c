@@ -72,9 +72,9 @@ static int add(void *state, struct job *job, struct err *err)
 {
     struct cosines_state *own = state;
     struct report *kept = &own->pooled[own->texts++];
-    const char *text = job->report.sentence.text;
+    const char *text = job->report.text.raw;
     *kept = job->report;
-    kept->sentence.text = arena_text(own->arena, text, job->report.sentence.size, err);
+    kept->text.raw = arena_text(own->arena, text, job->report.text.size, err);
     struct array *arrays = arena_alloc(own->arena, kept->array_count, sizeof *arrays, err);
     kept->arrays = arrays;
     for (size_t i = 0; i < kept->array_count && !err->kind; i++) {
@@ -107,7 +107,7 @@ static int end(void *state, struct driver *driver, struct err *err)
     if (!labels || viewer_report(&report, &driver->session.viewer, arena, err))
         return -1;
     for (size_t i = 0; i < n && !err->kind; i++)
-        labels[i] = label_borrowed(own->pooled[i].sentence.text, false, arena, err);
+        labels[i] = label_borrowed(own->pooled[i].text.raw, false, arena, err);
     for (size_t k = 0; k < own->pooled[0].array_count && !err->kind; k++) {
         struct array array = own->pooled[0].arrays[k];
         size_t width = array.columns.size, heads = array_matrix_count(&array);
@@ -135,7 +135,7 @@ const struct task run_cosines_task = {
     .begins = true,
     .means = MEAN_OF_REGIONS,
     .at_once = true,
-    .parts = "layers",
+    .steps = "layers",
     .state_bytes = sizeof(struct cosines_state),
     .prepare = prepare,
     .open = open,

@@ -42,7 +42,7 @@ int run_gradient_read(struct driver *driver, struct job *job, const struct selec
     struct viewer *viewer = &driver->session.viewer;
     const struct question_words words = {
         "--gradient",   options->select.gradient, "--position", options->attribute.position,
-        &driver->notes, &job->pair.sentence,      job->index};
+        &driver->notes, &job->pair.text,          job->index};
     struct gradient_plan *plan = job->own = arena_alloc(arena, 1, sizeof *plan, err);
     if (!plan || model_check(&viewer->model, NEEDS_LOGITS, err) ||
         answer_read(&plan->question, &words, viewer, arena, err) ||
@@ -63,7 +63,7 @@ static int run_text(struct job *job, struct viewer *viewer, struct arena *arena,
     if (!facts || gradients_make(&job->report, plan, &job->pair, arena, err))
         return -1;
     const char *logit =
-        question_describe(facts, &plan->question, viewer, &job->pair.sentence, arena, err);
+        question_describe(facts, &plan->question, viewer, &job->pair.text, arena, err);
     facts_float(facts, "logit", plan->value);
     job->report.facts = &facts->table;
     job->report.about = logit ? arena_format(arena, err, "%s: %.4f", logit, plan->value) : NULL;

@@ -39,8 +39,8 @@ static bool have_keys(const struct selection *selection)
     const struct site_set sites = selection->sites;
     for (enum site site = site_first(sites); site != SITE_END; site = site_after(sites, site)) {
         enum site_axes axes = site_axes(site);
-        if (axes == AXES_HEAD_QUERY_KEY || axes == AXES_QUERY_KEY || axes == AXES_GROUP_TOKEN_DIM ||
-            site_part(site) == PART_SOURCE)
+        if (axes == AXES_HEAD_QUERY_KEY || axes == AXES_QUERY_KEY ||
+            axes == AXES_KV_HEAD_TOKEN_DIM || site_branch(site) == BRANCH_SOURCE)
             return true;
     }
     return false;
@@ -49,7 +49,7 @@ static bool have_keys(const struct selection *selection)
 /* True if all texts have the same rows and columns, as the rows and columns have names. */
 static bool is_named(const struct request *request, const struct text_with_source *pair)
 {
-    const struct tokenized *text = &pair->sentence;
+    const struct tokenized *text = &pair->text;
     return request->derivation.mean_of_regions && text->named_queries.count &&
            (text->named_keys.count || !have_keys(&request->selection)) && !pair->source.count;
 }
@@ -59,18 +59,18 @@ static bool is_named(const struct request *request, const struct text_with_sourc
 static int find_words(double *size, const struct request *request, const struct driver *driver,
                       const struct job *job, struct arena *arena, struct err *err)
 {
-    struct report report = {.sentence = job->pair.sentence, .source = job->pair.source};
+    struct report report = {.text = job->pair.text, .source = job->pair.source};
     const size_t *queries = NULL;
     size_t count = 0;
     if (derive(&report, &request->derivation, driver->session.viewer.tokenizer, arena, err))
         return -1;
-    const struct index_range range = {"--query", "text", "word", report.sentence.word_count};
-    if (selection_indices(&queries, &count, job->pair.sentence.queries, &range, arena, err))
+    const struct index_range range = {"--query", "text", "word", report.text.word_count};
+    if (selection_indices(&queries, &count, job->pair.text.queries, &range, arena, err))
         return -1;
     *size = 1 + (double)count;
     if (have_keys(&request->selection))
         *size +=
-            0x1p20 * (double)report.sentence.word_count + 0x1p36 * (double)report.source.word_count;
+            0x1p20 * (double)report.text.word_count + 0x1p36 * (double)report.source.word_count;
     return 0;
 }
 
@@ -114,7 +114,7 @@ const struct task run_stack_task = {
     .begins = true,
     .means = MEAN_OF_REGIONS,
     .at_once = true,
-    .parts = "layers",
+    .steps = "layers",
     .state_bytes = sizeof(struct stack_state),
     .prepare = prepare,
     .open = open,

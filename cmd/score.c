@@ -86,7 +86,7 @@ static const struct task *choose_task(const struct options *options)
 
 const struct command command_score = {
     .name = "score",
-    .group = "Analyse",
+    .heading = "Analyse",
     .about = "log-probability, surprisal and perplexity",
     .operands = "[TEXT]...",
     .examples =
@@ -363,21 +363,21 @@ static int prepare(void *state, struct driver *driver, struct err *err)
             return -1;
     }
     if (each && driver->items.names.count && driver->identity.count > 1 &&
-        output->format->one_sentence && !output->to_folder)
+        output->format->single_text && !output->to_folder)
         return err_usage(err,
                          "--format %s: one file holds one result, found %zu: add %s--per COLUMN "
                          "for one figure, or use a folder (-o DIR/)",
                          output->format->name, driver->items.count, words ? "" : "--words ");
     bool is_one = own->asked & MEAN || (!each && !own->folder);
-    driver->identity.sentences = is_one ? 1 : driver->items.count;
-    driver->identity.count = driver->identity.sentences * models;
+    driver->identity.texts = is_one ? 1 : driver->items.count;
+    driver->identity.count = driver->identity.texts * models;
     driver->accumulates |= driver->is_batch;
     const char *long_formats =
         !each && driver->items.count > 1 ? "text csv json jsonl tidy" : "csv json jsonl tidy";
     if (models > 1 && !driver->is_batch && kind->table != ROW_FOR_VALUES && !(own->asked & MEAN) &&
         !format_is(output->format, long_formats)) {
         own->title = arena_format(kept, err, "%zu models", models);
-        driver->identity.count = driver->identity.sentences;
+        driver->identity.count = driver->identity.texts;
     }
     return prepare_table(own, err);
 }
@@ -490,9 +490,9 @@ static int find_gap(struct gap *gap, const struct tokenized *text, const struct 
     for (size_t i = 0; i < text->count; i++)
         if ((long long)text->ids[i] == viewer->mask && !tokenized_is_added(text, i) && !masks++)
             *gap = (struct gap){text->tokens[i].start, text->tokens[i].end, i, text->count - i - 1};
-    while (masks && gap->start < gap->end && isspace((unsigned char)text->text[gap->start]))
+    while (masks && gap->start < gap->end && isspace((unsigned char)text->raw[gap->start]))
         gap->start++;
-    while (masks && gap->start < gap->end && isspace((unsigned char)text->text[gap->end - 1]))
+    while (masks && gap->start < gap->end && isspace((unsigned char)text->raw[gap->end - 1]))
         gap->end--;
     return masks > 1 ? err_usage(err,
                                  "--continue: expected one mask token, found %zu: a continuation "
@@ -536,22 +536,22 @@ static const struct score_region *tokenize_continuations(struct text_with_source
                                                          const struct viewer *viewer,
                                                          struct arena *arena, struct err *err)
 {
-    const struct tokenized *text = &pair->sentence;
+    const struct tokenized *text = &pair->text;
     struct score_region *parts = arena_alloc(arena, continuations->count, sizeof *parts, err);
     struct gap gap;
     if (!parts || find_gap(&gap, text, viewer, err))
         return NULL;
     for (size_t i = 0; i < continuations->count; i++) {
-        struct tokenized *read = &pairs[i].sentence;
+        struct tokenized *read = &pairs[i].text;
         const char *more = continuations->items[i];
         struct buf joined = {0};
         const char *rest = more;
-        bool is_apart = !gap.start || isspace((unsigned char)text->text[gap.start - 1]);
+        bool is_apart = !gap.start || isspace((unsigned char)text->raw[gap.start - 1]);
         while (gap.end < text->size && is_apart && *rest == ' ') /* one blank between is enough */
             rest++;
-        buf_bytes(&joined, text->text, gap.start);
+        buf_bytes(&joined, text->raw, gap.start);
         buf_text(&joined, rest);
-        buf_bytes(&joined, text->text + gap.end, text->size - gap.end);
+        buf_bytes(&joined, text->raw + gap.end, text->size - gap.end);
         struct input whole = {.size = joined.size};
         whole.text = buf_keep(&joined, arena, err);
         if (!whole.text || viewer_read(viewer, &pairs[i], &whole, NULL, arena, err) ||
@@ -575,21 +575,21 @@ static const struct score_region *tokenize_continuations(struct text_with_source
 /* --- texts ------------------------------------------------------------------------------------ */
 
 /* Find the words of a text; special tokens before and after the text are not words. */
-static int find_words(struct tokenized *sentence, const struct viewer *viewer, struct arena *arena,
+static int find_words(struct tokenized *text, const struct viewer *viewer, struct arena *arena,
                       struct err *err)
 {
-    if (word_spans_find(sentence, viewer->tokenizer, arena, err))
+    if (word_spans_find(text, viewer->tokenizer, arena, err))
         return -1;
-    size_t first = sentence->words_before, end = sentence->word_count;
-    const struct word_span *words = sentence->words;
-    while (!sentence->given_count && end > first &&
-           words[end - 1].first >= sentence->count - sentence->added_after)
+    size_t first = text->words_before, end = text->word_count;
+    const struct word_span *words = text->words;
+    while (!text->given_count && end > first &&
+           words[end - 1].first >= text->count - text->added_after)
         end--;
-    end -= sentence->given_count ? sentence->added_after : 0;
-    sentence->words += first;
-    sentence->word_labels += first;
-    sentence->word_count = end - first;
-    sentence->words_before = 0;
+    end -= text->given_count ? text->added_after : 0;
+    text->words += first;
+    text->word_labels += first;
+    text->word_count = end - first;
+    text->words_before = 0;
     return 0;
 }
 
@@ -627,7 +627,7 @@ static int check_masks(struct score_state *own, const struct tokenized *sentence
 static void note_regions(struct driver *driver, const struct job *job,
                          const struct score_text *text)
 {
-    const struct tokenized *sentence = &text->pairs[0].sentence;
+    const struct tokenized *sentence = &text->pairs[0].text;
     for (const struct score_region *r = text->parts; r < text->parts + text->part_count; r++) {
         bool has_word = r->count == 0;
         for (size_t i = 0; i < sentence->word_count && !has_word; i++)
@@ -648,7 +648,7 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
     const struct item *item = &job->item;
     const struct texts *continuations = &item->options.score.continuations;
     const char *bad = item->fields[ITEM_BAD];
-    struct tokenized *sentence = &job->pair.sentence;
+    struct tokenized *sentence = &job->pair.text;
     const struct kind *kind = task->kind;
     const char *label = bad ? "good" : continuations->count ? "continuation" : "text";
     struct scored_item *own = job->own = arena_alloc(arena, 1, sizeof *own, err);
@@ -660,7 +660,7 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
     text->pairs = arena_alloc(arena, own->count + 1, sizeof *text->pairs, err);
     if (!text->pairs || item->is_blank)
         return text->pairs ? 0 : -1;
-    if (continuations->count && !sentence->text)
+    if (continuations->count && !sentence->raw)
         return err_usage(err, "--continue: expected a text, found ids");
     if (continuations->count && sentence->pair.bytes)
         return err_usage(err, "--continue: expected one text, found a pair");
@@ -696,7 +696,7 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
             lacks_space(sentence, more, viewer->tokenizer, arena))
             notes_add(&driver->notes, job->index, LACKS_SPACE_NOTE, "--continue", more, more);
         if (task->view.words)
-            find_words(&text->pairs[i].sentence, viewer, arena, err);
+            find_words(&text->pairs[i].text, viewer, arena, err);
     }
     if (bad && !err->kind) { /* the bad text has positions by name of its own */
         struct item other = *item;
@@ -704,9 +704,9 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
         other.input = input_of(bad, item->options.input.pair);
         if (session_read_item(&driver->session, &other, &text->pairs[1], arena, err))
             return err_prefix(err, "column 'bad'");
-        text->bad_parts = regions_find(&text->pairs[1].sentence, &other, arena, err);
+        text->bad_parts = regions_find(&text->pairs[1].text, &other, arena, err);
         if (task->view.words)
-            find_words(&text->pairs[1].sentence, viewer, arena, err);
+            find_words(&text->pairs[1].text, viewer, arena, err);
     }
     for (size_t i = 0; i < own->count && !err->kind; i++)
         scoring_add_memory(&job->memory, &task->scoring, &text->pairs[i]);
@@ -719,10 +719,10 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
 static const char *whole_text(const struct tokenized *text, struct arena *arena, struct err *err)
 {
     struct buf whole = {0};
-    if (!text->text)
+    if (!text->raw)
         tokenized_visible(&whole, text);
     else
-        buf_bytes(&whole, text->text, text->size);
+        buf_bytes(&whole, text->raw, text->size);
     if (text->pair.bytes) {
         buf_text(&whole, " │ ");
         buf_bytes(&whole, text->pair.bytes, text->pair.size);
@@ -749,7 +749,7 @@ static int report_item(const struct score_state *task, struct job *job, struct a
     struct scored_item *own = job->own;
     const struct score_text *text = &own->text;
     const struct kind *kind = task->kind;
-    const struct tokenized *sentence = &text->pairs->sentence;
+    const struct tokenized *sentence = &text->pairs->text;
     struct score_total *total = &own->total;
     bool by_values = kind->table == ROW_FOR_VALUES, is_pair = job->item.fields[ITEM_BAD];
     bool by_row = by_values && job->item.region_count && job->item.regions->columns;
@@ -757,25 +757,25 @@ static int report_item(const struct score_state *task, struct job *job, struct a
     bool has_column = job->item.text_count && format_is(task->driver->output.format, "csv");
     bool names_text = text->continues && !has_column && !task->driver->derivation.mean_of_texts;
     *total = score_total_of_rows(text, task->view.words);
-    bool by_word = task->unigrams.count && sentence->text;
+    bool by_word = task->unigrams.count && sentence->raw;
     for (size_t i = 0; by_word && i < sentence->word_count; i++) {
         struct text_range range = word_range(sentence, i);
         const struct word_span *word = &sentence->words[i];
         if (!word->count || !text->scored->tokens[word->first].rank)
             continue;
-        total->unigrams += unigrams_logprob(&task->unigrams, sentence->text + range.start,
+        total->unigrams += unigrams_logprob(&task->unigrams, sentence->raw + range.start,
                                             range.end - range.start, &total->unknown);
         total->words++;
     }
     total->number = task->table.are_single ? (long long)job->item.number : COLUMN_MISSING;
     if (own->count && is_pair) {
         compare_pair(total, score_total_of(&text->scored[1], 0, text->scored[1].count).logprob);
-        total->bad = whole_text(&text->pairs[1].sentence, arena, err);
+        total->bad = whole_text(&text->pairs[1].text, arena, err);
     }
 
     own->names[0] = "text";
     own->names[1] = kind->label;
-    const char *keys[2] = {whole_text(&job->pair.sentence, arena, err)};
+    const char *keys[2] = {whole_text(&job->pair.text, arena, err)};
     own->rows = (struct score_totals){.kind = kind->totals,
                                       .are_single = true,
                                       .names = &own->names[!names_text],
@@ -939,11 +939,10 @@ static int add(void *state, struct job *job, struct err *err)
     bool has_unknown = false;
     if (!item->count && !own->blank++)
         own->first_blank = job->index;
-    own->unscored +=
-        item->count && !job->pair.sentence.added_before && driver->session.viewer.mask < 0;
+    own->unscored += item->count && !job->pair.text.added_before && driver->session.viewer.mask < 0;
     for (size_t i = 0; i < item->count && tokenizer && tokenizer_unknown(tokenizer, &unknown);
          i++) {
-        const struct tokenized *text = &item->text.pairs[i].sentence;
+        const struct tokenized *text = &item->text.pairs[i].text;
         for (size_t k = text->added_before; k < text->count - text->added_after; k++)
             has_unknown |= text->ids[k] == unknown;
     }
@@ -1104,7 +1103,7 @@ static const struct task score_task = {
     .means = MEAN_OF_TEXTS,
     .pages = "attn-cli page",
     .folder = "csv",
-    .parts = "tokens",
+    .steps = "tokens",
     .way_out = "--stride N reads it in windows",
     .state_bytes = sizeof(struct score_state),
     .prepare = prepare,

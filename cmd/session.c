@@ -251,7 +251,7 @@ void dropped_add(struct dropped *dropped, const struct tokenized *tokenized, siz
 {
     const struct token *first = &tokenized->dropped_first;
     bool in_pair = tokenized->pair.bytes && first->id == 1;
-    const char *text = in_pair ? tokenized->pair.bytes : tokenized->text;
+    const char *text = in_pair ? tokenized->pair.bytes : tokenized->raw;
     if (!tokenized->dropped_count)
         return;
     if (!dropped->count) {
@@ -387,11 +387,11 @@ int session_begin(struct session *session, struct err *err)
         viewer->model.context = config->n_positions;
         config->n_positions = 0;
     }
-    if (config->lacks_head)
+    if (config->lacks_unembed)
         print_note("'%s' has no '%s', though its embeddings are not tied: the token embedding is "
                    "used for the logits",
                    viewer->model.folder.path,
-                   weights_parameter_of(&viewer->model.weights, slot_of_text(SLOT_HEAD)).name);
+                   weights_parameter_of(&viewer->model.weights, slot_of_text(SLOT_UNEMBED)).name);
     if (viewer->model.context)
         print_note("'%s' was trained on texts of at most %zu tokens: results for longer ones may "
                    "be meaningless",
@@ -427,13 +427,13 @@ int session_read_item(struct session *session, struct item *item, struct text_wi
                                item->options.edit.from ? "from" : "reference");
     if (tokenize_texts(pair, viewer, item->input, item->options.input.source, arena, err))
         return -1;
-    item->sentence = pair->sentence.text;
+    item->text = pair->text.raw;
     item->text_start = viewer->chat ? strlen(viewer->chat->before) : 0;
-    if (item->region_count && item->regions->columns && !pair->sentence.pair.bytes) {
+    if (item->region_count && item->regions->columns && !pair->text.pair.bytes) {
         struct text_range *given = arena_alloc(arena, item->region_count, sizeof *given, err);
-        pair->sentence.given = given;
-        pair->sentence.given_count = given ? item->region_count : 0;
-        for (size_t i = 0; i < pair->sentence.given_count; i++) {
+        pair->text.given = given;
+        pair->text.given_count = given ? item->region_count : 0;
+        for (size_t i = 0; i < pair->text.given_count; i++) {
             given[i].start = item->text_start + item->regions[i].first;
             given[i].end = given[i].start + item->regions[i].count;
         }
@@ -458,7 +458,7 @@ int session_read_item(struct session *session, struct item *item, struct text_wi
         if (add_edits(list, &item->options.edit, &own, err))
             return -1;
     }
-    return edits_check_text(pair->edits, &viewer->model.config, pair->sentence.count,
+    return edits_check_text(pair->edits, &viewer->model.config, pair->text.count,
                             pair->source.count, err);
 }
 
@@ -506,7 +506,7 @@ struct text_with_source *session_read_items(struct session *session, const struc
         }
         session->viewer.edits = pairs[i].edits;
         session->token = item.options.explain.token;
-        dropped_add(&dropped, &pairs[i].sentence, i);
+        dropped_add(&dropped, &pairs[i].text, i);
         if (i == 0 || item.fields[ITEM_SOURCE]) /* --source is the same for all */
             dropped_add(&dropped, &pairs[i].source, DROPPED_IN_SOURCE);
     }
@@ -606,7 +606,7 @@ bool lacks_space(const struct tokenized *text, const char *more, const struct to
                  struct arena *arena)
 {
     struct tokens bare = {0}, spaced = {0};
-    unsigned char last = text->text && text->size ? (unsigned char)text->text[text->size - 1] : 0;
+    unsigned char last = text->raw && text->size ? (unsigned char)text->raw[text->size - 1] : 0;
     const char *with_space = arena_format(arena, NULL, " %s", more), *first = NULL;
     return tokenizer && (isalnum(last) || (last && strchr(".,;:!?", last))) &&
            isalpha((unsigned char)*more) && with_space &&

@@ -93,7 +93,7 @@ void session_release(struct session *session);
 /* The texts that the positions of an item refer to. */
 struct item_positions {
     const struct item *item;
-    struct tokenized texts[2]; /* the sentence; the source, or again the sentence; by words with
+    struct tokenized texts[2]; /* the text; the source, or again the text; by words with
                                 * --words */
     const char *option;        /* --edit or --knockout, for messages */
     struct arena *arena;

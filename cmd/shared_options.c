@@ -108,7 +108,7 @@ const struct option_row mechanism_options[] = {
          "drop attention weights with probability P (default: 0)"),
     STRING("without", 0, "PARTS", IN(mechanism.without),
            "leave out parts of a GPT-2 model: mlp, norm, residual, positions",
-           .values = &values_block_parts, .joints = ","),
+           .values = &values_block_modules, .joints = ","),
     INTEGER("seed", 0, "N", IN(mechanism.seed), 0, LLONG_MAX,
             "seed of --dropout and of --attention random (default: 0)", .flags = OPTION_FIXED),
     {0},
@@ -277,7 +277,7 @@ VALUES_(, venues, "Venues (--figure-width), by their style files", venue_count,
 VALUES_(, palettes, "Palettes (--palette)", palette_count, palette_rows[index].name,
         palette_rows[index].about)
 VALUES_(, precisions, NULL, PRECISIONS, precision_name((enum precision)index), NULL)
-VALUES_(, block_parts, NULL, BLOCK_PARTS, block_part_names[index], NULL)
+VALUES_(, block_modules, NULL, BLOCK_MODULES, block_module_names[index], NULL)
 WORDS_(, models, "Bundled models (--model); ./tiny is a folder with the same name",
        {"tiny", "GPT-2 with 2 layers, trained on short fables"},
        {"life", "worked example with 6 words: one head, no mask"},
@@ -366,12 +366,12 @@ WORDS_(, defaults, "Default tensors and layers",
 /* --- tensors ---------------------------------------------------------------------------------- */
 
 /* Headings of tensors that are listed by name alone. */
-static const char *const part_headings[SITE_PARTS] = {
-    [PART_SOURCE] = "Encoder:",
-    [PART_CROSS] = "Cross-attention:",
-    [PART_PER_LAYER] = "Inputs of single layers:",
-    [PART_MIXER] = "Layers that keep a state:",
-    [PART_LAUREL] = "Low-rank branch beside attention:",
+static const char *const branch_headings[SITE_BRANCHES] = {
+    [BRANCH_SOURCE] = "Encoder:",
+    [BRANCH_CROSS] = "Cross-attention:",
+    [BRANCH_PER_LAYER] = "Inputs of single layers:",
+    [BRANCH_MIXER] = "Layers that keep a state:",
+    [BRANCH_LAUREL] = "Low-rank branch beside attention:",
 };
 
 static bool tensors_at(struct value *value, size_t index, const struct command_list *all)
@@ -394,7 +394,7 @@ static bool tensors_at(struct value *value, size_t index, const struct command_l
         return false;
     *value = (struct value){.name = site_name(site), .about = site_about(site)};
     if (site_id(site) != SITE_EMBEDDING)
-        value->heading = part_headings[site_part(site)];
+        value->heading = branch_headings[site_branch(site)];
     return true;
 }
 

@@ -44,7 +44,7 @@ static command_verb steer_command;
 
 const struct command command_steer = {
     .name = "steer",
-    .group = "Analyse",
+    .heading = "Analyse",
     .about = "mean difference between two sets of texts, for --edit",
     .operands = "",
     .examples =
@@ -166,7 +166,7 @@ static int tokenize_side(struct steer_run *run, const struct items *items, size_
             items_blame(items, i, err);
             break;
         }
-        tokens += pairs[count++].sentence.count;
+        tokens += pairs[count++].text.count;
         if (count < most && tokens < TOKENS_AT_ONCE && i + 1 < items->count)
             continue;
         failed = add_texts(run, side, pairs, count, &arena, err);

@@ -95,17 +95,17 @@ int regions_join(struct item *item, struct score_region *regions, const char *co
     return err_if(err->kind);
 }
 
-const struct score_region *regions_find(const struct tokenized *sentence, const struct item *item,
+const struct score_region *regions_find(const struct tokenized *text, const struct item *item,
                                         struct arena *arena, struct err *err)
 {
-    size_t count = item->region_count, token = sentence->added_before, start = item->text_start;
-    size_t end = sentence->pair.bytes ? sentence->second - sentence->added_between
-                                      : sentence->count - sentence->added_after;
+    size_t count = item->region_count, token = text->added_before, start = item->text_start;
+    size_t end =
+        text->pair.bytes ? text->second - text->added_between : text->count - text->added_after;
     struct score_region *found = count ? arena_alloc(arena, count, sizeof *found, err) : NULL;
     for (size_t i = 0; found && i < count; i++) {
         const struct score_region *bytes = &item->regions[i];
         size_t first = token, past = start + bytes->first + bytes->count;
-        while (token < end && (i + 1 == count || sentence->tokens[token].start < past))
+        while (token < end && (i + 1 == count || text->tokens[token].start < past))
             token++;
         found[i] = *bytes;
         found[i].first = first;

@@ -25,7 +25,7 @@ int regions_join(struct item *item, struct score_region *regions, const char *co
                  size_t count, struct arena *arena, struct err *err);
 
 /* The regions of an item by the tokens that begin in them. NULL: no regions, or `err`. */
-const struct score_region *regions_find(const struct tokenized *sentence, const struct item *item,
+const struct score_region *regions_find(const struct tokenized *text, const struct item *item,
                                         struct arena *arena, struct err *err);
 
 /* If the file of the items is a suite, replace it by its sentences as JSONL, with the columns item,

@@ -50,11 +50,11 @@ static const char *show_of_mixers(const struct format *format, const struct conf
  * named. */
 static void join_channels(struct selection *selection, const struct config *config)
 {
-    const enum site map = SITE_OF(PART_MIXER, SITE_WEIGHTS);
+    const enum site map = SITE_OF(BRANCH_MIXER, SITE_WEIGHTS);
     if (config->mixer.d_v != 1 || !site_set_has(selection->sites, map))
         return;
     site_set_remove(&selection->sites, map);
-    site_set_add(&selection->sites, SITE_OF(PART_MIXER, SITE_MAP_NORM));
+    site_set_add(&selection->sites, SITE_OF(BRANCH_MIXER, SITE_MAP_NORM));
 }
 
 /* Of maps that a page has by default, keep those that one of the layers has. */
@@ -91,8 +91,8 @@ static int list_heads(struct derivation *how, const char **layers, const char **
     how->joins_heads = format->keeps_shape;
     for (const char *at = *heads; items && at && !err->kind; at = list_next(at)) {
         struct layer_head *one = &items[how->head_count];
-        if (selection_layer_head(one, "--head", at, strcspn(at, ","),
-                                 stack_of(config, PART_SENTENCE), err))
+        if (selection_layer_head(one, "--head", at, strcspn(at, ","), stack_of(config, BRANCH_TEXT),
+                                 err))
             break;
         how->head_count++;
         buf_format(&lists[0], "%s%zu", lists[0].size ? "," : "", one->layer);
@@ -215,7 +215,7 @@ double request_add_memory(struct memory *memory, const struct request *request,
         memory->held += held /= (double)layers;
     memory->held += held * (how->words + how->hide_first);
     if (how->pool.by)
-        memory->held += held /= (double)pair->sentence.count;
+        memory->held += held /= (double)pair->text.count;
     if (site_set_has(selection->sites, SITE_SINK)) /* weights with one more column */
         memory->held += held;
     memory->during = fmax(memory->during, captured.during);

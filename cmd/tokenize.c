@@ -30,7 +30,7 @@ static command_verb tokenize_command;
 
 const struct command command_tokenize = {
     .name = "tokenize",
-    .group = "Inspect",
+    .heading = "Inspect",
     .about = "convert text to tokens and back",
     .operands = "[TEXT]...",
     .examples = "attn-cli tokenize \"Life is short, eat dessert first\"\n"
@@ -107,7 +107,7 @@ static int tokenize_text(struct tokenize_run *run, size_t index, struct dropped 
     } else if (!failed)
         failed = tokenizer_stream(run->of_texts, &list, item.input.text, item.input.size, err);
     if (!failed) {
-        const struct tokenized text = {.text = item.input.text,
+        const struct tokenized text = {.raw = item.input.text,
                                        .size = item.input.size,
                                        .pair = item.input.pair,
                                        .count = run->count,
@@ -172,9 +172,9 @@ static int print_table(struct tokenize_run *run, size_t index, const struct iden
         tokenized_label(&text, &tokens, run->of_texts, arena, err))
         return items_blame(&run->items, index, err);
     layout.columns = layout.lines = 0; /* no limit */
-    text.text = report.sentence.text = item.input.text;
-    text.size = report.sentence.size = item.input.size;
-    text.pair = report.sentence.pair = item.input.pair;
+    text.raw = report.text.raw = item.input.text;
+    text.size = report.text.size = item.input.size;
+    text.pair = report.text.pair = item.input.pair;
     report.identity = *identity;
     report.identity.blank = item.number - identity->index;
     report.identity.extras = item.columns;

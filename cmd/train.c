@@ -93,7 +93,7 @@ static command_verb train_command;
 
 const struct command command_train = {
     .name = "train",
-    .group = "Build",
+    .heading = "Build",
     .about = "train a small model",
     .operands = "",
     .examples = "attn-cli init --shape tiny --vocab-from fables.txt -o start\n"

@@ -233,7 +233,7 @@ static bool find_spaces(struct weights_file *file)
     return any;
 }
 
-static int make_sentence(struct tokenized *sentence, struct weights_file *file)
+static int make_text(struct tokenized *sentence, struct weights_file *file)
 {
     struct arena *arena = &file->arena;
     const size_t count = file->tokens;
@@ -254,7 +254,7 @@ static int make_sentence(struct tokenized *sentence, struct weights_file *file)
     }
     *sentence = (struct tokenized){
         .size = text.size, .tokens = tokens, .ids = ids, .labels = labels, .count = count};
-    sentence->text = buf_keep(&text, arena, file->err);
+    sentence->raw = buf_keep(&text, arena, file->err);
     return err_if(file->err->kind);
 }
 
@@ -332,8 +332,7 @@ static int make_report(struct report *report, struct weights_file *file,
         return -1;
     if (how.mean_of_texts)
         return err_usage(file->err, "--mean: expected heads or layers of --weights, found texts");
-    return err_if(make_sentence(&report->sentence, file) ||
-                  derive(report, &how, NULL, arena, file->err));
+    return err_if(make_text(&report->text, file) || derive(report, &how, NULL, arena, file->err));
 }
 
 static int write_report(struct report *report, const struct config *config,
@@ -343,7 +342,7 @@ static int write_report(struct report *report, const struct config *config,
     struct style style;
     const struct tokenized none = {0};
     const struct page_facts facts = {.config = config,
-                                     .sentence = &report->sentence,
+                                     .text = &report->text,
                                      .source = &none,
                                      .mask = -1,
                                      .roles = &head_roles,

@@ -143,7 +143,7 @@ struct attn_counts attn_count(const struct attn_model *model)
     const struct config *c = &model->viewer.model.config;
     return (struct attn_counts){
         .layers = c->n_layer,
-        .encoder_layers = stack_of(c, PART_SOURCE)->layers,
+        .encoder_layers = stack_of(c, BRANCH_SOURCE)->layers,
         .heads = c->n_head,
         .kv_heads = c->n_kv_head,
         .channels = c->n_embd,
@@ -211,7 +211,7 @@ static int encode(const struct attn_model *given, bool special, bool is_source, 
     viewer.starts = special && config_has_start(&viewer.model.config);
     failed =
         failed ||
-        viewer_tokenize(&viewer, &text, is_source ? PART_SOURCE : PART_SENTENCE, &input,
+        viewer_tokenize(&viewer, &text, is_source ? BRANCH_SOURCE : BRANCH_TEXT, &input,
                         &call.arena, &call.err) ||
         word_spans_find(&text, is_source ? tokenizer_of_source(viewer.tokenizer) : viewer.tokenizer,
                         &call.arena, &call.err) ||
@@ -369,8 +369,8 @@ static int check_texts(const struct attn_model *model, const struct attn_ids *te
                        struct err *err)
 {
     for (size_t i = 0; i < count; i++)
-        if (batch_check_ids(&model->viewer.model.config, PART_SENTENCE, texts[i].ids,
-                            texts[i].count, 0, err))
+        if (batch_check_ids(&model->viewer.model.config, BRANCH_TEXT, texts[i].ids, texts[i].count,
+                            0, err))
             return count > 1 ? err_prefix(err, "text %zu", i) : -1;
     return 0;
 }
@@ -486,9 +486,9 @@ static int walk_back(struct host_call *call, struct attn_model *model, const str
     walk->arena = &call->arena;
     count_run(model, ids, 1);
     int failed = gradient_walk(walk, err);
-    for (size_t part = 0; part <= PART_SOURCE && !failed; part++)
-        if (site_set_has(selection.sites, SITE_OF(part, SITE_EMBEDDING)))
-            failed = pass_on_rows(&showing, walk->token_rows[part], part == PART_SOURCE, err);
+    for (size_t branch = 0; branch <= BRANCH_SOURCE && !failed; branch++)
+        if (site_set_has(selection.sites, SITE_OF(branch, SITE_EMBEDDING)))
+            failed = pass_on_rows(&showing, walk->token_rows[branch], branch == BRANCH_SOURCE, err);
     arena_release(&showing.tensor);
     return err_if(failed);
 }
@@ -539,7 +539,7 @@ static int score_texts(struct host_call *call, struct attn_model *model,
     struct scored *scored = arena_alloc(arena, count, sizeof *scored, err);
     struct capture_request asked = {.pairs = pairs, .count = count};
     for (size_t i = 0; pairs && i < count; i++) {
-        struct tokenized *text = &pairs[i].sentence;
+        struct tokenized *text = &pairs[i].text;
         *text = (struct tokenized){
             .ids = texts[i].ids, .count = texts[i].count, .segments = texts[i].segments};
         if (scoring.within_word && viewer->mask >= 0) {
@@ -608,8 +608,8 @@ static int take_prompt(struct text_with_source *pair, const struct viewer *viewe
         for (size_t i = 0; tokens.items && i < ids->count; i++)
             tokens.items[i].id = ids->ids[i];
         if (!tokens.items ||
-            batch_check_ids(&viewer->model.config, PART_SENTENCE, ids->ids, ids->count, 0, err) ||
-            tokenized_label(&pair->sentence, &tokens, viewer->tokenizer, arena, err))
+            batch_check_ids(&viewer->model.config, BRANCH_TEXT, ids->ids, ids->count, 0, err) ||
+            tokenized_label(&pair->text, &tokens, viewer->tokenizer, arena, err))
             return -1;
     }
     if (request && request->source)
@@ -710,8 +710,8 @@ static const struct weight_row {
 } weight_rows[] = {
     {"W_E", SLOT_TOKENS, FORM_TURNED, {"word", "channel"}, "embed.W_E"},
     {"W_pos", SLOT_POSITIONS, FORM_TURNED, {"token", "channel"}, "pos_embed.W_pos"},
-    {"W_U", SLOT_HEAD, FORM_MATRIX, {"channel", "word"}, "unembed.W_U"},
-    {"b_U", SLOT_HEAD, FORM_BIAS, {"word"}, "unembed.b_U"},
+    {"W_U", SLOT_UNEMBED, FORM_MATRIX, {"channel", "word"}, "unembed.W_U"},
+    {"b_U", SLOT_UNEMBED, FORM_BIAS, {"word"}, "unembed.b_U"},
     {"ln_f.w", SLOT_FINAL_NORM, FORM_SCALES, {"channel"}, "ln_final.w"},
     {"ln_f.b", SLOT_FINAL_NORM, FORM_SHIFTS, {"channel"}, "ln_final.b"},
     {"W_Q", SLOT_Q, FORM_TO_HEADS, {"head", "channel", "dim"}, "attn.W_Q"},
@@ -742,7 +742,8 @@ static int find_weight(const struct weight_row **row, struct slot *slot,
     bool in_layer = of_source || of_block || name[0] == 'h';
     const char *rest = name, *number = name + (of_source ? 4 : of_block ? 7 : 2);
     long long layer = -1;
-    size_t layers = of_source ? stack_of(config, PART_SOURCE)->layers : config->n_layer, index = 0;
+    size_t layers = of_source ? stack_of(config, BRANCH_SOURCE)->layers : config->n_layer,
+           index = 0;
     if (in_layer && num_parse_part(number, strspn(number, "0123456789"), 0, 1 << 20, &layer))
         rest = number + strspn(number, "0123456789") + 1;
     bool is_cross = in_layer && strncmp(rest, "cross_", 6) == 0;
@@ -761,9 +762,9 @@ static int find_weight(const struct weight_row **row, struct slot *slot,
     if (!is_end && layers && (layer < 0 || layer >= (long long)layers))
         return err_usage(err, "'%s': expected '%s.LAYER.%s' with a layer below %zu", name,
                          of_source ? "enc" : "h", rest, layers);
-    *slot = (struct slot){of_source  ? PART_SOURCE
-                          : is_cross ? PART_CROSS
-                                     : PART_SENTENCE,
+    *slot = (struct slot){of_source  ? BRANCH_SOURCE
+                          : is_cross ? BRANCH_CROSS
+                                     : BRANCH_TEXT,
                           (*row)->slot, (short)layer, -1};
     return 0;
 }
@@ -774,11 +775,11 @@ static int copy_weight(struct attn_tensor *tensor, struct weights *weights, stru
 {
     struct weight matrix = {0};
     struct norm norm = {0};
-    const struct stack *stack = stack_of(weights->config, slot.part);
+    const struct stack *stack = stack_of(weights->config, slot.branch);
     const struct head_rule *head =
-        stack_head(weights->config, slot.part, slot.layer < 0 ? 0 : (size_t)slot.layer);
+        stack_head(weights->config, slot.branch, slot.layer < 0 ? 0 : (size_t)slot.layer);
     bool of_norm = row->form == FORM_SCALES || row->form == FORM_SHIFTS;
-    bool is_end = row->slot == SLOT_HEAD;
+    bool is_end = row->slot == SLOT_UNEMBED;
     size_t heads = row->slot == SLOT_K || row->slot == SLOT_V ? head->kv_heads : head->heads;
     if (of_norm  ? slot_exists(slot, weights->config) && weights_norm(weights, slot, &norm, err)
         : is_end ? weights_unembedding(weights, &matrix, err) ||
@@ -1011,7 +1012,7 @@ int attn_features(struct attn_dictionary *dictionary, const struct attn_ids *ids
     if (!failed && !sink)
         failed = err_usage(err, "expected a sink, found NULL");
     if (!failed) {
-        pair.sentence =
+        pair.text =
             (struct tokenized){.ids = ids->ids, .count = ids->count, .segments = ids->segments};
         count_run(model, ids, 1);
         failed = viewer_capture(viewer, &asked, &call.arena, err) ||

@@ -82,7 +82,7 @@ static const struct {
 
 enum { SOURCE_ROWS = 8 }; /* life-cross: words of the second text */
 
-static const struct slot tokens = {PART_SENTENCE, SLOT_TOKENS, -1, -1};
+static const struct slot tokens = {BRANCH_TEXT, SLOT_TOKENS, -1, -1};
 
 /* torch.rand for the second text, after the three matrices without a new seed. */
 static void draw_source(const struct new_model *new_model)
@@ -92,8 +92,8 @@ static void draw_source(const struct new_model *new_model)
     struct torch_random random;
     torch_random_seed(&random, ORIGIN_SEED);
     for (int id = SLOT_Q; id <= SLOT_V; id += 2)
-        torch_random_skip_uniform(
-            &random, new_model_tensor(new_model, slot_of(PART_SENTENCE, id, 0))->count);
+        torch_random_skip_uniform(&random,
+                                  new_model_tensor(new_model, slot_of(BRANCH_TEXT, id, 0))->count);
     torch_random_uniform(&random, words->data + words->count - count, count, 0, 1);
 }
 

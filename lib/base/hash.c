@@ -62,7 +62,7 @@ int hash_index_init(struct hash_index *index, size_t count, struct arena *arena,
 
 /* --- maps from byte strings ------------------------------------------------------------------- */
 
-struct map_slot {
+struct hash_table_slot {
     const char *key; /* NULL: free */
     size_t size;
     uint32_t hash;
@@ -70,71 +70,73 @@ struct map_slot {
 };
 
 /* The slot of the key, or a free one for it. The map is never full. */
-static struct map_slot *find(const struct map *map, const char *key, size_t size, uint32_t hash)
+static struct hash_table_slot *find(const struct hash_table *table, const char *key, size_t size,
+                                    uint32_t hash)
 {
-    size_t mask = map->slot_count - 1, i = hash & mask;
-    struct map_slot *slots = map->slots;
+    size_t mask = table->slot_count - 1, i = hash & mask;
+    struct hash_table_slot *slots = table->slots;
     while (slots[i].key &&
            (slots[i].hash != hash || slots[i].size != size || memcmp(slots[i].key, key, size) != 0))
         i = (i + 1) & mask;
     return &slots[i];
 }
 
-int map_reserve(struct map *map, size_t count, struct err *err)
+int hash_table_reserve(struct hash_table *table, size_t count, struct err *err)
 {
-    size_t slots = map->slot_count ? map->slot_count : FIRST_SLOTS;
+    size_t slots = table->slot_count ? table->slot_count : FIRST_SLOTS;
     if (double_slots(&slots, count, err))
         return -1;
-    if (slots == map->slot_count)
+    if (slots == table->slot_count)
         return 0;
-    struct map bigger = {.slot_count = slots, .count = map->count};
+    struct hash_table bigger = {.slot_count = slots, .count = table->count};
     bigger.slots = heap_alloc(slots, sizeof *bigger.slots, err);
     if (!bigger.slots)
         return -1;
-    for (size_t i = 0; i < map->slot_count; i++) {
-        const struct map_slot *slot = &map->slots[i];
+    for (size_t i = 0; i < table->slot_count; i++) {
+        const struct hash_table_slot *slot = &table->slots[i];
         if (slot->key)
             *find(&bigger, slot->key, slot->size, slot->hash) = *slot;
     }
-    heap_free(map->slots);
-    *map = bigger;
+    heap_free(table->slots);
+    *table = bigger;
     return 0;
 }
 
-int map_put(struct map *map, const char *key, size_t size, uint32_t value, struct err *err)
+int hash_table_put(struct hash_table *table, const char *key, size_t size, uint32_t value,
+                   struct err *err)
 {
-    if (map_reserve(map, map->count + 1, err))
+    if (hash_table_reserve(table, table->count + 1, err))
         return -1;
     uint32_t hash = (uint32_t)hash_bytes(key, size);
-    struct map_slot *slot = find(map, key, size, hash);
+    struct hash_table_slot *slot = find(table, key, size, hash);
     if (!slot->key)
-        map->count++;
-    *slot = (struct map_slot){.key = key, .size = size, .hash = hash, .value = value};
+        table->count++;
+    *slot = (struct hash_table_slot){.key = key, .size = size, .hash = hash, .value = value};
     return 0;
 }
 
-int map_add(struct map *map, const char *what, const char *key, size_t size, uint32_t value,
-            struct err *err)
+int hash_table_add(struct hash_table *table, const char *what, const char *key, size_t size,
+                   uint32_t value, struct err *err)
 {
-    return map_get(map, key, size, NULL)
+    return hash_table_get(table, key, size, NULL)
                ? err_set(err, "%s '%.*s': expected once, found twice", what, (int)size, key)
-               : map_put(map, key, size, value, err);
+               : hash_table_put(table, key, size, value, err);
 }
 
-bool map_get(const struct map *map, const char *key, size_t size, uint32_t *value)
+bool hash_table_get(const struct hash_table *table, const char *key, size_t size, uint32_t *value)
 {
-    if (map->count == 0)
+    if (table->count == 0)
         return false;
-    const struct map_slot *slot = find(map, key, size, (uint32_t)hash_bytes(key, size));
+    const struct hash_table_slot *slot = find(table, key, size, (uint32_t)hash_bytes(key, size));
     if (slot->key && value)
         *value = slot->value;
     return slot->key != NULL;
 }
 
-void map_release(struct map *map)
+void hash_table_release(struct hash_table *table)
 {
-    heap_free(map->slots);
-    *map = (struct map){0};
+    heap_free(table->slots);
+    *table = (struct hash_table){0};
 }
 
 /* --- SHA-256 ---------------------------------------------------------------------------------- */

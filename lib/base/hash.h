@@ -1,4 +1,4 @@
-/* hash.h: hashes, an index of numbers by hash, a map from byte strings to numbers, and SHA-256.
+/* hash.h: hashes, an index of numbers by hash, a table from byte strings to numbers, and SHA-256.
  *
  * All but hash_fnv and SHA-256 depend on two random numbers of this process, so that no vocabulary
  * can choose words that all have the same slot. No output may depend on these hashes or the order
@@ -120,31 +120,32 @@ static inline void hash_replace(const struct hash_probe *probe, uint32_t number)
 
 /* --- a map, whose keys are borrowed -----------------------------------------------------------
  *
- *     struct map map = {0};
- *     if (map_reserve(&map, count, err) || map_put(&map, "is", 2, 4, err)) ...
- *     if (map_get(&map, "is", 2, &id)) ...
- *     map_release(&map);
+ *     struct hash_table map = {0};
+ *     if (hash_table_reserve(&map, count, err) || hash_table_put(&map, "is", 2, 4, err)) ...
+ *     if (hash_table_get(&map, "is", 2, &id)) ...
+ *     hash_table_release(&map);
  */
-struct map {
-    struct map_slot *slots;
+struct hash_table {
+    struct hash_table_slot *slots;
     size_t slot_count; /* a power of two, or 0 */
     size_t count;
 };
 
 /* Allocate slots for `count` keys. */
-int map_reserve(struct map *map, size_t count, struct err *err);
+int hash_table_reserve(struct hash_table *table, size_t count, struct err *err);
 
 /* Set the value of a new or known key, whose bytes must outlive the map. */
-int map_put(struct map *map, const char *key, size_t size, uint32_t value, struct err *err);
+int hash_table_put(struct hash_table *table, const char *key, size_t size, uint32_t value,
+                   struct err *err);
 
 /* Set the value of a new key; refuse a known one: "tensor 'NAME': expected once, found twice". */
-int map_add(struct map *map, const char *what, const char *key, size_t size, uint32_t value,
-            struct err *err);
+int hash_table_add(struct hash_table *table, const char *what, const char *key, size_t size,
+                   uint32_t value, struct err *err);
 
 /* True if the key is known; its value goes to `value`, which may be NULL. */
-bool map_get(const struct map *map, const char *key, size_t size, uint32_t *value);
+bool hash_table_get(const struct hash_table *table, const char *key, size_t size, uint32_t *value);
 
-void map_release(struct map *map);
+void hash_table_release(struct hash_table *table);
 
 /* SHA-256 (FIPS 180-4), with the SHA instructions of x86-64 if the processor has them.
  *

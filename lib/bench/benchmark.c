@@ -161,7 +161,7 @@ static struct bench_work work_of_weights(const struct weights *weights, bool une
 {
     const struct config *c = weights->config;
     struct bench_work work = {0};
-    int words = c->tied ? SLOT_TOKENS : SLOT_HEAD;
+    int words = c->tied ? SLOT_TOKENS : SLOT_UNEMBED;
     for (size_t i = 0; i < weights->parameter_count; i++) {
         struct slot slot = weights_parameter(weights, i).slot;
         size_t shape[SLOT_RANK_MAX];
@@ -186,7 +186,7 @@ static struct bench_work work_of(const struct pass_size *size, const struct weig
     double all = tokens * (double)(size->cached + size->tokens); /* pairs of query and key */
     double visible = c->causal ? all - tokens * (tokens - 1) / 2 : all;
     double of_source =
-        has_encoder(c) ? (layers + (double)stack_of(c, PART_SOURCE)->layers) * all : 0;
+        has_encoder(c) ? (layers + (double)stack_of(c, BRANCH_SOURCE)->layers) * all : 0;
     double width = (double)(c->d_k + c->d_v);
     double cached = (double)(c->n_layer * size->cached * c->n_kv_head) * width;
     return (struct bench_work){
@@ -449,7 +449,7 @@ static int count_scores(double *pairs, const struct config *config, size_t token
                         struct arena *arena, struct err *err)
 {
     const struct mechanism *m = &config->mechanism;
-    const struct sublayer *attention = first_attention(config, PART_SENTENCE);
+    const struct sublayer *attention = first_attention(config, BRANCH_TEXT);
     const struct score_rule *rule = attention ? &attention->score : NULL;
     uint32_t *keys = arena_alloc(arena, 2 * tokens, sizeof *keys, err);
     *pairs = 0;

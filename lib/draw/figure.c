@@ -31,12 +31,12 @@ void figure_title(struct buf *out, const struct report *report, const struct sty
         return;
     if (report->about)
         buf_format(out, " · %s", report->about);
-    if (!report->sentence.count && report->mechanism) /* several texts, or none */
+    if (!report->text.count && report->mechanism) /* several texts, or none */
         buf_format(out, " · %s", report->mechanism);
-    if (!report->sentence.count)
+    if (!report->text.count)
         return;
     buf_text(out, say(style->language, report->corrupt ? " · clean: " : " · "));
-    tokenized_visible(out, &report->sentence);
+    tokenized_visible(out, &report->text);
     if (report->corrupt || report->source.count) {
         buf_text(out, say(style->language, report->corrupt ? " · corrupt: " : " · source: "));
         tokenized_visible(out, report->corrupt ? report->corrupt : &report->source);
@@ -420,13 +420,13 @@ static int write_picture(struct stream *out, enum drawing_form form, const struc
     return err_if(failed);
 }
 
-#define PICTURE(name, form, about, ...)                                                      \
-    static int write_##name(struct stream *out, const struct report *report,                 \
-                            const struct layout *layout, struct err *err)                    \
-    {                                                                                        \
-        return write_picture(out, form, report, layout, err);                                \
-    }                                                                                        \
-    FORMAT_ROW(name, "." #name, about, UNIT_SHEET, .is_picture = true, .one_sentence = true, \
+#define PICTURE(name, form, about, ...)                                                     \
+    static int write_##name(struct stream *out, const struct report *report,                \
+                            const struct layout *layout, struct err *err)                   \
+    {                                                                                       \
+        return write_picture(out, form, report, layout, err);                               \
+    }                                                                                       \
+    FORMAT_ROW(name, "." #name, about, UNIT_SHEET, .is_picture = true, .single_text = true, \
                .has_origin = true, .write = write_##name, __VA_ARGS__)
 
 PICTURE(svg, DRAWING_SVG, "vector figure", .display = DISPLAY_PICTURE | DISPLAY_FONT)

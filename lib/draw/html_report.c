@@ -142,7 +142,7 @@ static int html_report_write(struct stream *out, const struct report *report,
     if (is_lesson && figure_write_arrows(out, report, report->identity.index, err))
         return -1;
     stream_text(out, "<script type=\"application/json\" class=\"sentence\">");
-    if (page_sentence_put(out, report, exact, layout->page, err))
+    if (page_text_put(out, report, exact, layout->page, err))
         return -1;
     stream_text(out, "</script>\n");
     if (report->identity.index + 1 < report->identity.count)
@@ -163,7 +163,7 @@ static int html_report_write(struct stream *out, const struct report *report,
 
 FORMAT_ROW(html, ".html",
            "interactive page (run, page and generate); static page (explain, attribute, patch)",
-           UNIT_SENTENCE, .for_files = true, .has_origin = true,
+           UNIT_TEXT, .for_files = true, .has_origin = true,
            .display = DISPLAY_VIEW | DISPLAY_COLOURS | DISPLAY_TITLE, .can_show_all = true,
            .show = "embedding,weights",
            .show_of_encoder = "embedding,source_embedding,enc.weights,weights,cross_weights",

@@ -65,11 +65,11 @@ struct page_journey {
     long long query; /* the only one whose rows are in the report; -1: all are */
 };
 
-/* Data of a page besides tensors; NULL or 0 omits a part, except of config, sentence and mask. */
+/* Data of a page besides tensors; NULL or 0 omits a part, except of config, text and mask. */
 struct page_facts {
-    const struct config *config;               /* of the model, with the attention options in use */
-    const struct tokenized *sentence, *source; /* tokens, even if axes count words */
-    bool by_ids;    /* commands give the sentence as ids: the model made it, as a translation */
+    const struct config *config;           /* of the model, with the attention options in use */
+    const struct tokenized *text, *source; /* tokens, even if axes count words */
+    bool by_ids;    /* commands give the text as ids: the model made it, as a translation */
     long long mask; /* id of the token that a masked model replaces; -1: none */
 
     const struct report *explained; /* exact tensors of the heads that the page explains */
@@ -113,8 +113,8 @@ struct site_set page_journey_sites(const struct config *config);
 size_t page_explained_numbers(const struct config *config, size_t tokens);
 
 /* Write a report and its facts (NULL: none) as JSON that is safe inside HTML elements. */
-int page_sentence_put(struct stream *out, const struct report *report, bool exact,
-                      const struct page_facts *facts, struct err *err);
+int page_text_put(struct stream *out, const struct report *report, bool exact,
+                  const struct page_facts *facts, struct err *err);
 
 void page_origin_put(struct stream *out, const struct page_origin *origin);
 

@@ -110,7 +110,7 @@ static const char *kind_of(const struct report *report, const struct axis *axis)
     if (has_sink(axis))
         return "with_sink";
     if (text)
-        return text == &report->sentence ? "sentence" : "source";
+        return text == &report->text ? "sentence" : "source";
     return report->words && axis->labels == report->words ? "words" : "numbers";
 }
 
@@ -229,9 +229,9 @@ static void put_labels(struct json_writer *json, const char *name, const struct 
 static void put_all_labels(struct json_writer *json, const struct report *report)
 {
     static const char *const names[] = {"sentence", "source"};
-    const struct tokenized *texts[] = {&report->sentence, &report->source};
+    const struct tokenized *texts[] = {&report->text, &report->source};
     size_t first = report->first_shown;
-    size_t words = 0, count = 0;    /* `count`: tokens or words on axes of the sentence */
+    size_t words = 0, count = 0;    /* `count`: tokens or words on axes of the text */
     const struct axis *keys = NULL; /* keys of an array with a sink */
     for (size_t i = 0; i < report->array_count; i++) {
         const struct array *array = &report->arrays[i];
@@ -251,9 +251,9 @@ static void put_all_labels(struct json_writer *json, const struct report *report
     if (keys)
         put_labels(json, "with_sink", keys->labels, keys->size);
     json_put_close(json, '}');
-    if (report->sentence.second)
+    if (report->text.second)
         json_put_integer(json, "second",
-                         (long long)report_second(&report->sentence, NULL, first, count));
+                         (long long)report_second(&report->text, NULL, first, count));
 }
 
 /* --- facts ----------------------------------------------------------------------------------- */
@@ -269,9 +269,9 @@ static void put_attention(struct json_writer *json, const struct config *config)
                                          [BIAS_BUCKETS] = "table",
                                          [BIAS_DISENTANGLED] = "table"};
     static const struct score_rule nothing = {0};
-    const struct sublayer *first = first_attention(config, PART_SENTENCE);
+    const struct sublayer *first = first_attention(config, BRANCH_TEXT);
     const struct score_rule *rule = first ? &first->score : &nothing;
-    const struct stack *source = stack_of(config, PART_SOURCE);
+    const struct stack *source = stack_of(config, BRANCH_SOURCE);
     const struct matrix none = {0};
     json_put_open(json, "\nattention", '{');
     json_put_bool(json, "linear", rule->kind == ATTENTION_LINEAR);
@@ -287,17 +287,17 @@ static void put_attention(struct json_writer *json, const struct config *config)
     json_put_open(json, "queries_of_a_key", '['); /* by layer */
     for (size_t layer = 0; layer < num_max(config->n_layer, source->layers); layer++)
         json_put_integer(json, NULL,
-                         (long long)kv_head_shared_by(stack_head(
-                             config, PART_SENTENCE, num_min(layer, config->n_layer - 1))));
+                         (long long)kv_head_shared_by(
+                             stack_head(config, BRANCH_TEXT, num_min(layer, config->n_layer - 1))));
     json_put_close(json, ']');
     json_put_open(json, "scales", '{'); /* of each attention by layer */
-    for (enum site_part part = 0; part < SITE_PARTS; part++) {
-        enum site weights = SITE_OF(part, SITE_WEIGHTS);
+    for (enum site_branch branch = 0; branch < SITE_BRANCHES; branch++) {
+        enum site weights = SITE_OF(branch, SITE_WEIGHTS);
         if (!site_exists(config, weights))
             continue;
         json_put_open(json, site_name(weights), '[');
         for (size_t layer = 0; layer < site_layers(config, weights); layer++) {
-            const struct sublayer *attention = attention_of(config, part, layer);
+            const struct sublayer *attention = attention_of(config, branch, layer);
             json_put_float(json, NULL, attention ? attention->score.scale : 0);
         }
         json_put_close(json, ']');
@@ -337,7 +337,7 @@ static void put_next(struct json_writer *json, const struct next_tokens *next,
         size_t count = layer->count * layer->best_count;
         json_put_open(json, "\n", '{');
         bool mixes = layer->step == STEP_ATTENTION && config_keeps_state(config) &&
-                     !attention_of(config, PART_SENTENCE, layer->layer);
+                     !attention_of(config, BRANCH_TEXT, layer->layer);
         json_put_text(json, "step", mixes ? "mixer" : steps[layer->step]);
         json_put_integer(json, "layer", (long long)layer->layer);
         if (layer->first)
@@ -377,44 +377,44 @@ struct site_set page_explained_sites(const struct config *config)
     static const enum site of_mixers[] = {SITE_Q, SITE_K, SITE_STEP, SITE_DECAY, SITE_WEIGHTS};
     struct site_set all = {0};
     for (size_t i = 0; config->mixer.d_v > 1 && i < sizeof of_mixers / sizeof *of_mixers; i++)
-        site_set_add(&all, SITE_OF(PART_MIXER, of_mixers[i]));
-    for (int part = 0; part < ATTENTION_PARTS; part++)
+        site_set_add(&all, SITE_OF(BRANCH_MIXER, of_mixers[i]));
+    for (int branch = 0; branch < ATTENTION_BRANCHES; branch++)
         for (size_t i = 0; i < sizeof explained_sites / sizeof *explained_sites; i++)
-            if (site_exists(config, SITE_OF(part, explained_sites[i])))
-                site_set_add(&all, SITE_OF(part, explained_sites[i]));
+            if (site_exists(config, SITE_OF(branch, explained_sites[i])))
+                site_set_add(&all, SITE_OF(branch, explained_sites[i]));
     return all;
 }
 
 struct site_set page_journey_sites(const struct config *config)
 {
     struct site_set all = {0};
-    for (int part = 0; part < ATTENTION_PARTS; part++)
-        site_set_join(&all, SITE_SET(SITE_OF(part, SITE_Q), SITE_OF(part, SITE_K),
-                                     SITE_OF(part, SITE_V), SITE_OF(part, SITE_MASKED)));
+    for (int branch = 0; branch < ATTENTION_BRANCHES; branch++)
+        site_set_join(&all, SITE_SET(SITE_OF(branch, SITE_Q), SITE_OF(branch, SITE_K),
+                                     SITE_OF(branch, SITE_V), SITE_OF(branch, SITE_MASKED)));
     return site_set_both(all, model_sites(config));
 }
 
 /* The output of a sublayer that is added to the stream. */
 static enum site added_site(const struct sublayer *s)
 {
-    return SITE_OF(s->part, s->norm_out ? s->at_out_norm : s->at_out);
+    return SITE_OF(s->branch, s->norm_out ? s->at_out_norm : s->at_out);
 }
 
 struct site_set page_stream_sites(const struct config *config)
 {
     struct site_set all = SITE_SET(SITE_RESID_PRE, SITE_LN_1, SITE_CONTEXT);
     for (size_t layer = 0; layer < config->n_layer; layer++) {
-        const struct layer *own = layer_of(config, PART_SENTENCE, layer);
+        const struct layer *own = layer_of(config, BRANCH_TEXT, layer);
         for (const struct sublayer *s = own->sublayers; s < own->sublayers + own->count; s++) {
             const enum site sums[] = {*s->at_sum, sublayer_end(s)};
             site_set_add(&all, added_site(s));
             for (size_t i = 0; i < 2; i++)
                 if (sums[i])
-                    site_set_add(&all, SITE_OF(sublayer_stream_part(s, sums[i]), sums[i]));
+                    site_set_add(&all, SITE_OF(sublayer_stream_branch(s, sums[i]), sums[i]));
         }
     }
-    if (site_exists(config, SITE_OF(PART_CROSS, SITE_CONTEXT)))
-        site_set_add(&all, SITE_OF(PART_CROSS, SITE_CONTEXT));
+    if (site_exists(config, SITE_OF(BRANCH_CROSS, SITE_CONTEXT)))
+        site_set_add(&all, SITE_OF(BRANCH_CROSS, SITE_CONTEXT));
     return site_set_both(all, model_sites(config));
 }
 
@@ -422,20 +422,20 @@ struct site_set page_stream_sites(const struct config *config)
  * before a norm and after it, and the factor of the output. */
 static void put_blocks(struct json_writer *json, const struct config *config)
 {
-    static const char *const kinds[SITE_PARTS] = {[PART_CROSS] = "cross-attention",
-                                                  [PART_PER_LAYER] = "layer input",
-                                                  [PART_MIXER] = "mixer",
-                                                  [PART_LAUREL] = "low-rank branch"};
+    static const char *const kinds[SITE_BRANCHES] = {[BRANCH_CROSS] = "cross-attention",
+                                                     [BRANCH_PER_LAYER] = "layer input",
+                                                     [BRANCH_MIXER] = "mixer",
+                                                     [BRANCH_LAUREL] = "low-rank branch"};
     json_put_open(json, "\nblocks", '[');
     for (size_t layer = 0; layer < config->n_layer; layer++) {
-        const struct layer *own = layer_of(config, PART_SENTENCE, layer);
+        const struct layer *own = layer_of(config, BRANCH_TEXT, layer);
         json_put_open(json, NULL, '[');
         json->compact = true;
         for (const struct sublayer *s = own->sublayers; s < own->sublayers + own->count; s++) {
             const enum site sums[] = {*s->at_sum, sublayer_end(s)};
             const char *usual = s->kind == SUBLAYER_MLP ? "MLP" : "attention";
             json_put_open(json, NULL, '{');
-            json_put_text(json, "kind", kinds[s->part] ? kinds[s->part] : usual);
+            json_put_text(json, "kind", kinds[s->branch] ? kinds[s->branch] : usual);
             json_put_text(json, "adds", site_name(added_site(s)));
             json_put_float(json, "factor", s->factor);
             json_put_bool(json, "rotates", s->kind <= SUBLAYER_ATTEND_SOURCE && s->head.rotary);
@@ -443,7 +443,7 @@ static void put_blocks(struct json_writer *json, const struct config *config)
             for (size_t i = sums[0] == sums[1]; i < 2; i++)
                 if (sums[i])
                     json_put_text(json, NULL,
-                                  site_name(SITE_OF(sublayer_stream_part(s, sums[i]), sums[i])));
+                                  site_name(SITE_OF(sublayer_stream_branch(s, sums[i]), sums[i])));
             json_put_close(json, ']');
             json_put_close(json, '}');
         }
@@ -525,12 +525,12 @@ static void put_sites(struct json_writer *json, const struct config *config)
     const struct site_set sites = model_sites(config);
     for (enum site site = site_first(sites); site != SITE_END; site = site_after(sites, site)) {
         enum site id = site_id(site);
-        bool last = layer_of(config, PART_SENTENCE, 0)->sublayers->norm_after;
+        bool last = layer_of(config, BRANCH_TEXT, 0)->sublayers->norm_after;
         if (!last || (id != SITE_LN_1 && id != SITE_LN_2))
             put_site(json, config, site);
         if (last && (id == SITE_RESID_MID || id == SITE_RESID_POST))
             put_site(json, config,
-                     SITE_OF(site_part(site), id == SITE_RESID_MID ? SITE_LN_1 : SITE_LN_2));
+                     SITE_OF(site_branch(site), id == SITE_RESID_MID ? SITE_LN_1 : SITE_LN_2));
     }
     json->compact = false;
     json_put_close(json, ']');
@@ -642,35 +642,34 @@ static void put_facts(struct json_writer *json, const struct page_facts *facts)
         [MIXER_ADD] = "add", [MIXER_DELTA] = "delta", [MIXER_CONVOLVE] = "convolve"};
     if (facts->run)
         json_put_text(json, "\nrun", facts->run);
-    if (facts->sentence->text &&
-        !facts->by_ids) { /* as given on the command line: text or token ids */
-        json_put_bytes(json, "\ntext", facts->sentence->text, facts->sentence->size);
+    if (facts->text->raw && !facts->by_ids) { /* as given on the command line: text or token ids */
+        json_put_bytes(json, "\ntext", facts->text->raw, facts->text->size);
     } else {
         json_put_open(json, "\nids", '[');
-        for (size_t i = 0; i < facts->sentence->count; i++)
-            json_put_integer(json, NULL, facts->sentence->tokens[i].id);
+        for (size_t i = 0; i < facts->text->count; i++)
+            json_put_integer(json, NULL, facts->text->tokens[i].id);
         json_put_close(json, ']');
     }
-    const size_t tokens[] = {facts->sentence->count, facts->source ? facts->source->count : 0};
+    const size_t tokens[] = {facts->text->count, facts->source ? facts->source->count : 0};
     json_put_integers(json, "\ntokens", tokens, 2);
     const struct config *c = facts->config;
-    const size_t opens = tokenized_opening(facts->sentence, c, facts->mask);
+    const size_t opens = tokenized_opening(facts->text, c, facts->mask);
     json_put_integer(json, "\nopens", (long long)opens);
     if (config_classifies(c))
         json_put_bool(json, "classes", true);
     if (facts->mask >= 0 || config_classifies(c)) {
         json_put_open(json, "masks", '[');
-        for (size_t i = 0; i < facts->sentence->count; i++)
-            if (!config_classifies(c) ? facts->sentence->ids[i] == facts->mask
+        for (size_t i = 0; i < facts->text->count; i++)
+            if (!config_classifies(c) ? facts->text->ids[i] == facts->mask
                                       : i == opens || c->answers == ANSWER_OF_EACH)
                 json_put_integer(json, NULL, (long long)i);
         json_put_close(json, ']');
     }
-    const size_t added[] = {facts->sentence->added_after,
+    const size_t added[] = {facts->text->added_after,
                             facts->source ? facts->source->added_after : 0};
     json_put_integers(json, "added_after", added, 2);
-    size_t part = tokenized_first_part(facts->sentence);
-    if (part < facts->sentence->count && !facts->sentence->words)
+    size_t part = tokenized_first_part(facts->text);
+    if (part < facts->text->count && !facts->text->words)
         json_put_integer(json, "splits", (long long)part);
     if (facts->untrained)
         json_put_bool(json, "untrained", true);
@@ -743,13 +742,13 @@ static int put_title(struct json_writer *json, const char *name, const struct to
     return failed;
 }
 
-int page_sentence_put(struct stream *out, const struct report *report, bool exact,
-                      const struct page_facts *facts, struct err *err)
+int page_text_put(struct stream *out, const struct report *report, bool exact,
+                  const struct page_facts *facts, struct err *err)
 {
     struct json_writer json = {.stream = out, .in_html = true};
     json_put_open(&json, NULL, '{');
     json_put_text(&json, "model", report_model_name(report));
-    int failed = put_title(&json, "title", &report->sentence, err) ||
+    int failed = put_title(&json, "title", &report->text, err) ||
                  (report->source.count && put_title(&json, "source", &report->source, err));
     put_all_labels(&json, report);
     json_put_open(&json, "\ntensors", '[');

@@ -119,7 +119,7 @@ static int html_beginning(struct document *document)
     const struct report *report = document->report;
     const struct chapter *chapter = NULL;
     struct buf title = {0};
-    tokenized_visible(&title, &report->sentence);
+    tokenized_visible(&title, &report->text);
     buf_format(out, "<!DOCTYPE html>\n<html lang=\"%s\">\n",
                document->language ? document->language : "en");
     buf_text(out, "<head>\n<meta charset=\"utf-8\">\n"

@@ -200,7 +200,7 @@ void builder_keys(struct builder *builder)
     struct table *table = builder->table;
     table->rows = (struct axis){.name = "key",
                                 .size = trace->keys,
-                                .labels = report_keys(trace->report, trace->part)->labels};
+                                .labels = report_keys(trace->report, trace->branch)->labels};
     table->working.of_keys = true;
     table->working.own_row = trace->rule->kind == SUBLAYER_ATTEND_SOURCE ? NO_ROW : trace->query;
 }
@@ -332,7 +332,7 @@ void give_rows(struct builder *builder, const char *name, const char *symbol, co
                size_t width, bool of_keys)
 {
     const struct trace *trace = builder->trace;
-    const struct tokenized *text = report_queries(trace->report, trace->part);
+    const struct tokenized *text = report_queries(trace->report, trace->branch);
     const struct axis tokens = {.name = "token", .size = text->count, .labels = text->labels};
     struct table *operand = add_operand(builder, name, symbol, values, tokens, width);
     if (!operand)

@@ -22,21 +22,21 @@
 static enum site stream_site(const struct trace *trace)
 {
     const struct sublayer *before = trace->rule - 1;
-    return trace->rule > trace->list ? SITE_OF(before->part, sublayer_end(before))
-                                     : SITE_OF(trace->part, SITE_RESID_PRE);
+    return trace->rule > trace->list ? SITE_OF(before->branch, sublayer_end(before))
+                                     : SITE_OF(trace->branch, SITE_RESID_PRE);
 }
 
 static enum site input_site(const struct trace *trace)
 {
     enum site input = trace->rule->at_input;
-    return input ? SITE_OF(trace->part, input) : stream_site(trace);
+    return input ? SITE_OF(trace->branch, input) : stream_site(trace);
 }
 
 /* The input of keys and values in cross-attention: the source's embedding or encoder output. */
 static enum site source_site(const struct config *config)
 {
-    return config->kind == MODEL_ATTENTION ? SITE_OF(PART_SOURCE, SITE_EMBEDDING)
-                                           : SITE_OF(PART_SOURCE, site_of_logits(config));
+    return config->kind == MODEL_ATTENTION ? SITE_OF(BRANCH_SOURCE, SITE_EMBEDDING)
+                                           : SITE_OF(BRANCH_SOURCE, site_of_logits(config));
 }
 
 /* True for models that are explained to the end of the layer: with one stack of whole layers. */
@@ -51,22 +51,22 @@ static bool is_decoder(const struct config *config)
 static int begin(struct trace *trace, struct selection *selection, const struct config *config,
                  const struct explain_request *request, struct arena *arena, struct err *err)
 {
-    bool in_encoder = request->part == PART_SOURCE;
+    bool in_encoder = request->branch == BRANCH_SOURCE;
     bool bare = config->kind == MODEL_ATTENTION;
     bool one = request->layer == 0 || !(bare || config_copies(config));
     enum site end = !is_decoder(config)                     ? SITE_ATTN_OUT
                     : request->layer + 1 == config->n_layer ? SITE_DISCRIMINATOR
                                                             : SITE_RESID_POST;
     size_t *numbers = arena_alloc(arena, 5, sizeof *numbers, err);
-    assert(request->layer < stack_of(config, request->part)->layers);
+    assert(request->layer < stack_of(config, request->branch)->layers);
     if (!numbers)
         return -1;
-    const struct layer *layer = layer_of(config, request->part, request->layer);
+    const struct layer *layer = layer_of(config, request->branch, request->layer);
     *trace = (struct trace){.config = config,
-                            .part = request->part,
+                            .branch = request->branch,
                             .list = layer->sublayers,
                             .count = layer->count,
-                            .rule = layer_attention(layer, request->part),
+                            .rule = layer_attention(layer, request->branch),
                             .layer = request->layer,
                             .head = request->head};
     assert(request->head < trace->rule->head.heads);
@@ -77,21 +77,21 @@ static int begin(struct trace *trace, struct selection *selection, const struct 
     numbers[1] = trace->context_head + context_heads(head); /* the other of two heads */
     numbers[2] = request->layer > 0 ? request->layer - 1 : 0;
     numbers[3] = request->layer;
-    numbers[4] = stack_of(config, PART_SOURCE)->layers - 1; /* if there is an encoder */
+    numbers[4] = stack_of(config, BRANCH_SOURCE)->layers - 1; /* if there is an encoder */
     *selection =
         (struct selection){.heads = numbers, .head_count = head->heads / context_heads(head)};
     *(in_encoder ? &selection->encoder_layers : &selection->layers) =
         one ? (struct layers){numbers + 3, 1} : (struct layers){numbers + 2, 2};
     for (enum site site = is_decoder(config) ? SITE_PREDICTED : SITE_Q_PRE; site <= end; site++)
-        if (site != SITE_POOLED && site_exists(config, SITE_OF(request->part, site)))
-            site_set_add(&selection->sites, SITE_OF(request->part, site));
-    for (enum site_part beside = PART_PER_LAYER; beside < SITE_PARTS; beside++)
+        if (site != SITE_POOLED && site_exists(config, SITE_OF(request->branch, site)))
+            site_set_add(&selection->sites, SITE_OF(request->branch, site));
+    for (enum site_branch beside = BRANCH_PER_LAYER; beside < SITE_BRANCHES; beside++)
         for (enum site site = SITE_MLP_GATE; site <= SITE_LN_2_POST; site++)
             if (site_exists(config, SITE_OF(beside, site)))
                 site_set_add(&selection->sites, SITE_OF(beside, site));
     if (config_copies(config) && request->layer == 0)
         site_set_add(&selection->sites, SITE_EMBEDDING);
-    selection->whole = SITE_SET(SITE_OF(request->part, SITE_CONTEXT));
+    selection->whole = SITE_SET(SITE_OF(request->branch, SITE_CONTEXT));
     const enum site inputs[] = {bare ? SITE_EMBEDDING : stream_site(trace),
                                 bare ? SITE_ATTN_OUT : input_site(trace)};
     for (size_t i = 0; i < 2; i++) {
@@ -112,7 +112,7 @@ static int begin(struct trace *trace, struct selection *selection, const struct 
 
 static enum site trace_site(const struct trace *trace, enum site site)
 {
-    return site_part(site) >= ATTENTION_PARTS ? site : SITE_OF(trace->part, site);
+    return site_branch(site) >= ATTENTION_BRANCHES ? site : SITE_OF(trace->branch, site);
 }
 
 static const struct array *trace_find(const struct trace *trace, enum site site)
@@ -175,7 +175,7 @@ static void find_inputs_and_keys(struct trace *trace)
         trace->streams = report_find(trace->report, stream_site(trace), layer)->data;
     if (trace->rule->kind == SUBLAYER_ATTEND_SOURCE)
         trace->sources = report_find(trace->report, source_site(config),
-                                     stack_of(config, PART_SOURCE)->layers - 1)
+                                     stack_of(config, BRANCH_SOURCE)->layers - 1)
                              ->data;
     trace->keys = trace_find(trace, SITE_K)->rows.size;
     const size_t own = trace->own * trace->keys * trace->rule->head.d_k;
@@ -211,7 +211,7 @@ static int project_raw(struct trace *trace, struct raw_heads *raw, const float *
     const struct weight *w = of_keys ? &trace->block.self.k : &trace->block.self.q;
     bool whole = trace->rule->head.norm.whole;
     size_t width = trace->rule->head.d_k;
-    size_t first = (of_keys ? trace->group : trace->head) * width;
+    size_t first = (of_keys ? trace->kv_head : trace->head) * width;
     const float *all = trace_product(trace, from, trace->keys, w, arena, err);
     raw->values = arena_alloc(arena, trace->keys * width, sizeof *raw->values, err);
     raw->squares = arena_alloc(arena, trace->keys, sizeof *raw->squares, err);
@@ -269,12 +269,12 @@ static int find_embeddings(struct trace *trace, struct arena *arena, struct err 
 {
     struct weights *weights = trace->weights;
     const struct config *config = trace->config;
-    const struct tokenized *text = report_queries(trace->report, trace->part);
-    const struct embed_rule rule = stack_of(config, PART_SENTENCE)->embed;
-    int part = config->own_tables ? (int)trace->part : PART_SENTENCE;
+    const struct tokenized *text = report_queries(trace->report, trace->branch);
+    const struct embed_rule rule = stack_of(config, BRANCH_TEXT)->embed;
+    int branch = config->own_tables ? (int)trace->branch : BRANCH_TEXT;
     size_t width = rule.width;
     size_t size = trace->sum_size = rule.project == PROJECT_LAST ? width : config->n_embd;
-    if (config->kind == MODEL_ATTENTION || trace->layer > 0 || trace->part == PART_CROSS)
+    if (config->kind == MODEL_ATTENTION || trace->layer > 0 || trace->branch == BRANCH_CROSS)
         return 0;
     float *tokens = arena_alloc(arena, text->count * width, sizeof *tokens, err);
     float *positions = arena_alloc(arena, text->count * size, sizeof *positions, err);
@@ -282,7 +282,7 @@ static int find_embeddings(struct trace *trace, struct arena *arena, struct err 
     if (!tokens || !positions || !segments)
         return -1;
     for (size_t i = 0; i < text->count; i++)
-        weights_embed_token(weights, (int)trace->part, tokens + i * width, text->tokens[i].id);
+        weights_embed_token(weights, (int)trace->branch, tokens + i * width, text->tokens[i].id);
     trace->tokens = tokens;
     if (rule.project != PROJECT_NEVER &&
         weights_matrix(weights, slot_of_text(SLOT_EMBED_PROJECT), &trace->projection, err))
@@ -297,12 +297,12 @@ static int find_embeddings(struct trace *trace, struct arena *arena, struct err 
         weights_add_segment(weights, segments + i * size, text->segments ? text->segments[i] : 0);
     trace->segments = rule.segments ? segments : NULL;
     if (config->embedding_norm && trace->has_norms &&
-        weights_norm(weights, slot_of_end(part, SLOT_EMBED_NORM), &trace->embedding_norm, err))
+        weights_norm(weights, slot_of_end(branch, SLOT_EMBED_NORM), &trace->embedding_norm, err))
         return -1;
     if (mechanism_lacks(&config->mechanism, BLOCK_POSITIONS) || rule.positions == POSITIONS_NONE)
         return 0;
     for (size_t i = 0; i < text->count; i++)
-        weights_add_position(weights, (int)trace->part, positions + i * size,
+        weights_add_position(weights, (int)trace->branch, positions + i * size,
                              config_position(config, text->ids, i));
     trace->positions = positions;
     return 0;
@@ -327,19 +327,19 @@ static int run(struct trace *trace, const struct passes *passes, struct arena *a
     struct selection selection;
     const struct capture_request asked = {&selection, passes->pair, 1, 0, report};
     const float *biases = NULL, *sinks = NULL;
-    struct slot slot = slot_of((int)request->part, SLOT_SINKS, request->layer);
+    struct slot slot = slot_of((int)request->branch, SLOT_SINKS, request->layer);
     if (!report || begin(trace, &selection, config, request, arena, err) ||
         viewer_capture(viewer, &asked, arena, err) ||
-        weights_block(weights, (int)request->part, request->layer, &trace->block, err) ||
+        weights_block(weights, (int)request->branch, request->layer, &trace->block, err) ||
         weights_vector(weights, slot, &sinks, err) ||
-        weights_biases(weights, &viewer->machine, (int)request->part, &trace->rule->score, &biases,
-                       err))
+        weights_biases(weights, &viewer->machine, (int)request->branch, &trace->rule->score,
+                       &biases, err))
         return -1;
     trace->report = report;
     trace->has_norms = !mechanism_lacks(&config->mechanism, BLOCK_NORM);
     trace->viewer = viewer;
     trace->weights = weights;
-    trace->group = kv_head_of(&trace->rule->head, request->head);
+    trace->kv_head = kv_head_of(&trace->rule->head, request->head);
     trace->sink = sinks ? sinks + request->head : NULL;
     if (!mechanism_lacks(&config->mechanism, BLOCK_POSITIONS))
         trace->rotary = trace->rule->head.rotary;
@@ -356,12 +356,12 @@ static int run(struct trace *trace, const struct passes *passes, struct arena *a
 
 static void set_query(struct trace *trace, size_t query)
 {
-    const struct tokenized *text = report_queries(trace->report, trace->part);
+    const struct tokenized *text = report_queries(trace->report, trace->branch);
     size_t first = query * trace->input_size, of_sum = query * trace->sum_size;
     assert(query < text->count);
     trace->query = query;
     trace->scale =
-        embed_scale(&stack_of(trace->config, PART_SENTENCE)->embed, text->ids, text->count, query);
+        embed_scale(&stack_of(trace->config, BRANCH_TEXT)->embed, text->ids, text->count, query);
     trace->token = trace->tokens ? trace->tokens + of_sum : NULL;
     trace->position = trace->positions ? trace->positions + of_sum : NULL;
     trace->segment = trace->segments ? trace->segments + of_sum : NULL;
@@ -438,8 +438,8 @@ enum way {
     LEAVES_COPIES = 1 << 21, /* the last sublayer, if there are copies */
 };
 
-#define PER_LAYER(id) SITE_OF(PART_PER_LAYER, SITE_##id)
-#define BRANCH(id) SITE_OF(PART_LAUREL, SITE_##id)
+#define PER_LAYER(id) SITE_OF(BRANCH_PER_LAYER, SITE_##id)
+#define BRANCH(id) SITE_OF(BRANCH_LAUREL, SITE_##id)
 
 /* All steps in the order of the pass; `site` is a tensor that the step computes. A row applies to a
  * sublayer that has one of `ways`; the pass must have computed the site, if any, and at ADDS the
@@ -547,10 +547,10 @@ static int ways_of(const struct trace *trace, size_t index)
     ways |= s->corrects ? CORRECTS : 0;
     ways |= index + 1 == trace->count && copied ? LEAVES_COPIES : 0;
     if (s->kind == SUBLAYER_MLP)
-        ways |= (s->mlp.given             ? OF_GIVEN
-                 : s->part == PART_LAUREL ? OF_BRANCH
-                 : s->mlp.mixture         ? OF_EXPERTS
-                                          : OF_MLP) |
+        ways |= (s->mlp.given                 ? OF_GIVEN
+                 : s->branch == BRANCH_LAUREL ? OF_BRANCH
+                 : s->mlp.mixture             ? OF_EXPERTS
+                                              : OF_MLP) |
                 (s->norm_before ? MLP_NORMED : 0);
     return ways | ADDS;
 }
@@ -598,7 +598,7 @@ static struct site_set sites_of(const struct trace *trace, const struct step_row
     if (row->make == (norms ? step_key_norm : step_keys))
         site_set_add(&sites, trace->rotary ? SITE_K_PRE : SITE_K);
     if (row->make == step_given_act)
-        site_set_add(&sites, SITE_OF(PART_PER_LAYER, SITE_MLP_GATE));
+        site_set_add(&sites, SITE_OF(BRANCH_PER_LAYER, SITE_MLP_GATE));
     if (row->make == step_hidden)
         sites = SITE_SET(SITE_MLP_GATE, SITE_MLP_UP);
     if (row->site && !(is_two_names && is_sum))
@@ -617,13 +617,13 @@ static size_t copies_at(const struct trace *trace, enum site site)
 /* Does an edit change a site's values of the query or, at sites of keys and values, of any key? */
 static bool touches(const struct edit *edit, const struct trace *trace, enum site site)
 {
-    bool of_keys = site_axes(site) == AXES_GROUP_TOKEN_DIM;
+    bool of_keys = site_axes(site) == AXES_KV_HEAD_TOKEN_DIM;
     const size_t copies = copies_at(trace, site), rows = of_keys ? trace->keys : 1;
     struct edit_block block = {
         .site = trace_site(trace, site),
         .layer = trace->layer,
-        .first_head = of_keys ? trace->group : trace->head % heads_at(trace, site),
-        .row_places = of_keys ? trace->keys : report_queries(trace->report, trace->part)->count,
+        .first_head = of_keys ? trace->kv_head : trace->head % heads_at(trace, site),
+        .row_places = of_keys ? trace->keys : report_queries(trace->report, trace->branch)->count,
     };
     bool found = false;
     if (site_is_borrowed(trace->config, site, trace->layer))
@@ -807,12 +807,12 @@ static int explain(struct table **end, const struct trace *trace, const struct p
     if (!chapter)
         return -1;
     *chapter = (struct chapter){
-        .part = has_encoder(trace->config) ? &attention_parts[trace->part] : NULL,
-        .text = report_queries(trace->report, trace->part),
+        .branch = has_encoder(trace->config) ? &attention_branches[trace->branch] : NULL,
+        .text = report_queries(trace->report, trace->branch),
         .layer = trace->layer,
         .head = trace->head,
         .query = trace->query,
-        .layer_count = stack_of(trace->config, trace->part)->layers,
+        .layer_count = stack_of(trace->config, trace->branch)->layers,
         .head_count = trace->rule->head.heads,
         .key_count = trace->keys,
         .is_listed = request->is_list,
@@ -867,8 +867,8 @@ int explanation_add_memory(struct memory *memory, const struct viewer *viewer,
     /* bytes of the steps of a query, about: measured for models of several sizes */
     enum { STEPS = 26000, KEY = 52, CHANNEL = 175, INNER_CHANNEL = 49, WORD = 8, COPY = 40 };
     const struct config *c = &viewer->model.config;
-    size_t keys = num_max(pair->sentence.count, pair->source.count);
-    const struct head_rule *head = &attention_of(c, request->part, request->layer)->head;
+    size_t keys = num_max(pair->text.count, pair->source.count);
+    const struct head_rule *head = &attention_of(c, request->branch, request->layer)->head;
     bool predicts = site_exists(c, SITE_LOGITS) && request->layer + 1 == c->n_layer;
     struct trace trace;
     struct selection selection;

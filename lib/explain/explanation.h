@@ -11,7 +11,7 @@
 #include "lens/report.h"
 
 struct explain_request {
-    enum site_part part;       /* PART_SENTENCE unless the model has an encoder */
+    enum site_branch branch;   /* BRANCH_TEXT unless the model has an encoder */
     size_t layer, head;        /* must exist in the model */
     size_t query, query_count; /* consecutive tokens */
     size_t key;                /* key of the worked lines, for queries that attend to it */

@@ -30,7 +30,7 @@ struct named_vector {
 struct trace {
     const struct report *report;
     const struct config *config; /* of the model */
-    enum site_part part;
+    enum site_branch branch;
     const struct sublayer *list; /* [count] sublayers of the layer */
     size_t count;
     const struct sublayer *rule; /* the traced attention, an item of `list` */
@@ -38,7 +38,7 @@ struct trace {
     struct viewer *viewer;
     struct weights *weights;         /* of the viewer's model */
     size_t layer, head, query, keys; /* `keys` is S */
-    size_t group;                    /* key/value head of this head */
+    size_t kv_head;                  /* key/value head of this head */
     size_t own;                      /* index of the head among those that are captured */
     size_t context_head;             /* the head's number, or the number of its pair of heads */
     struct head_bias bias;           /* of the head */
@@ -73,14 +73,14 @@ struct trace {
 };
 
 /* Find the query's row in a tensor of the layer (trace_row: of the traced head, if it has heads);
- * NULL: none. The site belongs to the traced part, or to a sublayer beside it. */
+ * NULL: none. The site belongs to the traced branch, or to a sublayer beside it. */
 const float *trace_row(const struct trace *trace, enum site site);
 const float *trace_row_of_head(const struct trace *trace, enum site site, size_t head);
 
 /* The site of an id of a sublayer. */
 static inline enum site step_site(const struct sublayer *s, enum site id)
 {
-    return s->part >= ATTENTION_PARTS && id != SITE_RESID_POST ? SITE_OF(s->part, id) : id;
+    return s->branch >= ATTENTION_BRANCHES && id != SITE_RESID_POST ? SITE_OF(s->branch, id) : id;
 }
 
 /* y [rows, w->out] = x · w + bias. */

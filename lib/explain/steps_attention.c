@@ -18,7 +18,7 @@ void builder_embedding(struct builder *builder, const char *name)
 {
     const struct trace *trace = builder->trace;
     const struct config *config = trace->config;
-    const struct tokenized *text = report_queries(trace->report, trace->part);
+    const struct tokenized *text = report_queries(trace->report, trace->branch);
     size_t position = config_position(config, text->ids, trace->query);
     builder_add(builder, "%s = ", name);
     if (trace->scale == sqrtf((float)config->n_embd))
@@ -45,13 +45,13 @@ void builder_embedding(struct builder *builder, const char *name)
 static void note_origin(struct builder *builder, const char *name)
 {
     const struct trace *trace = builder->trace;
-    const char *origin = trace->part == PART_CROSS ? "self-attention" : "the previous layer";
+    const char *origin = trace->branch == BRANCH_CROSS ? "self-attention" : "the previous layer";
     bool bare = trace->config->kind == MODEL_ATTENTION;
     bool adds_up = !trace->rule->replaces;
     bool normed = trace->rule->norm_after && trace->has_norms;
     if (config_copies(trace->config))
         builder_note(builder, "%s is predicted_%z, the active copy.", name,
-                     stack_of(trace->config, PART_SENTENCE)->copies.active);
+                     stack_of(trace->config, BRANCH_TEXT)->copies.active);
     else if (trace->embedding_norm.scale)
         builder_note(builder, "%s is the embedding after its norm.", name);
     else
@@ -103,7 +103,7 @@ void step_input(struct builder *builder, const struct trace *trace)
     const char *position = config->sinusoids ? "PE" : "wpe";
     size_t width = trace->input_size;
     bool normed = trace->embedding_norm.scale || config_copies(config); /* in a step before */
-    bool embeds = trace->layer == 0 && trace->part != PART_CROSS && !normed;
+    bool embeds = trace->layer == 0 && trace->branch != BRANCH_CROSS && !normed;
     const struct named_vector h = {"h", trace->stream}, x = {"x", trace->x};
     const struct named_vector terms[NORM_TERMS + 1] = {
         {trace->word_rows ? "wte · P_in" : "wte", normed ? NULL : trace->token},
@@ -223,7 +223,7 @@ static struct norm draw_head_norm(struct builder *builder, const char *y, const 
     if (clips)
         builder_clip(builder, y, z);
     if (trace->rule->head.norm.whole) {
-        norm.scale += (of_keys ? trace->group : trace->head) * trace->rule->head.d_k;
+        norm.scale += (of_keys ? trace->kv_head : trace->head) * trace->rule->head.d_k;
         builder_note(builder, "The mean is over all heads together.");
     }
     builder_work(builder, "mean(%s²) = %n, ε = %n", x, square, norm.epsilon);
@@ -417,12 +417,12 @@ static void draw_keys(struct builder *builder, const char *symbol)
     const struct config *config = trace->config;
     const struct head_rule *head = &trace->rule->head;
     size_t served = head->heads / head->kv_heads;
-    size_t first = trace->group * served;
+    size_t first = trace->kv_head * served;
     if (head->borrows)
         builder_note(builder, "Keys and values are those of layer %z.", (size_t)head->kv_layer);
     else if (head->by == HEADS_PROJECTED) {
         give_rows(builder, "x_j", "x_j", trace->sources, trace->input_size, true);
-        give_columns(builder, "W_k", &trace->block.self.k, trace->group, head->d_k);
+        give_columns(builder, "W_k", &trace->block.self.k, trace->kv_head, head->d_k);
     }
     if (!head->borrows)
         builder_projection(builder, symbol, "x_j", "k", &trace->block.self.k);
@@ -433,7 +433,7 @@ static void draw_keys(struct builder *builder, const char *symbol)
                          : "Keys and values come from the source text.");
     if (served > 1)
         builder_note(builder, "Query heads %z to %z share key/value head %z.", first,
-                     first + served - 1, trace->group);
+                     first + served - 1, trace->kv_head);
 }
 
 void step_keys(struct builder *builder, const struct trace *trace)
@@ -877,7 +877,7 @@ void step_difference(struct builder *builder, const struct trace *trace)
     const float *rows[] = {trace->own ? others : trace->weight,
                            trace->own ? trace->weight : others};
     struct lambda lambda;
-    if (weights_lambda(trace->weights, trace->part, trace->layer, &lambda, builder->err))
+    if (weights_lambda(trace->weights, trace->branch, trace->layer, &lambda, builder->err))
         return;
     for (size_t i = 0; i < 4; i++)
         give_vector(builder, names[i], lambda.vectors[i], head->d_k);
@@ -906,7 +906,7 @@ void step_gated(struct builder *builder, const struct trace *trace)
     float *scales = builder_floats(builder, width);
     struct norm norm;
     if (!scales ||
-        weights_norm(trace->weights, slot_of((int)trace->part, SLOT_CONTEXT_NORM, trace->layer),
+        weights_norm(trace->weights, slot_of((int)trace->branch, SLOT_CONTEXT_NORM, trace->layer),
                      &norm, builder->err))
         return;
     for (size_t i = 0; i < width; i++)
@@ -958,11 +958,11 @@ void step_values(struct builder *builder, const struct trace *trace)
                      second);
     } else {
         if (head->by == HEADS_PROJECTED)
-            give_columns(builder, head->v_is_k ? "W_k" : "W_v", w, trace->group, width);
+            give_columns(builder, head->v_is_k ? "W_k" : "W_v", w, trace->kv_head, width);
         builder_projection(builder, product, "x_j", letter, w);
         if (head->norm.v && trace->has_norms &&
-            !weights_norm(trace->weights, slot_of((int)trace->part, SLOT_NONE, trace->layer), &norm,
-                          builder->err))
+            !weights_norm(trace->weights, slot_of((int)trace->branch, SLOT_NONE, trace->layer),
+                          &norm, builder->err))
             builder_norm_formula(builder, "v_j", product, &norm);
         else if (head->norm.v)
             builder_formula(builder, "v_j = %s", product);

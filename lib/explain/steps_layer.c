@@ -9,7 +9,7 @@
 #include "pass/forward.h"
 #include "pass/sampler.h"
 
-/* The row of a site of the traced part, or of a sublayer's. */
+/* The row of a site of the traced branch, or of a sublayer's. */
 static struct named_vector row_of(const struct trace *trace, enum site site)
 {
     return (struct named_vector){site_name(site), trace_row(trace, site)};
@@ -190,8 +190,8 @@ void step_sum(struct builder *builder, const struct trace *trace)
         give_number(builder, "residual_scale", s->factor);
     const float *scale = NULL;
     if (s->scales &&
-        weights_vector(trace->weights, slot_of(PART_SENTENCE, SLOT_LAYER_SCALE, trace->layer),
-                       &scale, builder->err))
+        weights_vector(trace->weights, slot_of(BRANCH_TEXT, SLOT_LAYER_SCALE, trace->layer), &scale,
+                       builder->err))
         return;
     if (scale)
         give_number(builder, "layer_scale", *scale);
@@ -239,12 +239,12 @@ void step_norm(struct builder *builder, const struct trace *trace)
     } else if (builder->site == step_site(s, s->at_out_norm)) {
         from = row_of(trace, step_site(s, s->at_out));
         norm = is_mlp ? trace->block.mlp.post : trace->block.self.post;
-        if (s->part >= ATTENTION_PARTS)
-            weights_norm(trace->weights, slot_of((int)s->part, SLOT_NORM_2_POST, trace->layer),
+        if (s->branch >= ATTENTION_BRANCHES)
+            weights_norm(trace->weights, slot_of((int)s->branch, SLOT_NORM_2_POST, trace->layer),
                          &norm, builder->err);
     } else if (builder->site == SITE_LN_EXPERTS) {
         from = stream_of(trace, builder->sublayer);
-        weights_norm(trace->weights, slot_of((int)trace->part, SLOT_EXPERT_NORM, trace->layer),
+        weights_norm(trace->weights, slot_of((int)trace->branch, SLOT_EXPERT_NORM, trace->layer),
                      &norm, builder->err);
     } else if (builder->site == s->at_input) {
         from = stream_of(trace, s->reads == READS_BLOCK_INPUT ? 0 : builder->sublayer);
@@ -331,12 +331,12 @@ void step_activation(struct builder *builder, const struct trace *trace)
  * a table of the layer. */
 void step_given(struct builder *builder, const struct trace *trace)
 {
-    const struct tokenized *text = report_queries(trace->report, trace->part);
+    const struct tokenized *text = report_queries(trace->report, trace->branch);
     const struct mlp_rule *rule = &trace->list[builder->sublayer].mlp;
     const struct named_vector input = row_of(trace, builder->site);
     const size_t id = text->ids[trace->query];
     builder_formula(builder, "%s = (n + √%z × pte[%z]) / √2", input.name, rule->inner,
-                    id < stack_of(trace->config, PART_SENTENCE)->embed.given_rows ? id : 0);
+                    id < stack_of(trace->config, BRANCH_TEXT)->embed.given_rows ? id : 0);
     builder_formula(builder, "z = e · P / √%z", trace->input_size);
     builder_formula(builder, trace->has_norms ? "n = z / √(mean(z²) + ε) ⊙ γ" : "n = z");
     builder_note(builder, "e is the token's embedding; pte and P are of this layer alone.");
@@ -348,11 +348,11 @@ void step_given_act(struct builder *builder, const struct trace *trace)
 {
     const struct sublayer *s = &trace->list[builder->sublayer];
     const size_t width = s->mlp.inner;
-    const struct stream_copies *copies = &stack_of(trace->config, PART_SENTENCE)->copies;
+    const struct stream_copies *copies = &stack_of(trace->config, BRANCH_TEXT)->copies;
     struct named_vector y = stream_of(trace, builder->sublayer);
     const float *scale = NULL;
-    const struct named_vector gate = row_of(trace, SITE_OF(s->part, SITE_MLP_GATE));
-    const struct named_vector given = row_of(trace, SITE_OF(s->part, SITE_MLP_UP));
+    const struct named_vector gate = row_of(trace, SITE_OF(s->branch, SITE_MLP_GATE));
+    const struct named_vector given = row_of(trace, SITE_OF(s->branch, SITE_MLP_UP));
     const struct named_vector act = row_of(trace, builder->site);
     const char *name = activation_name(s->mlp.activation);
     float *curve = builder_floats(builder, width);
@@ -363,9 +363,9 @@ void step_given_act(struct builder *builder, const struct trace *trace)
             arena_format(builder->arena, builder->err,
                          copies->scaled ? "(corrected_%zu ⊙ s)" : "corrected_%zu", copies->active);
     if (builder->err->kind ||
-        weights_vector(trace->weights, slot_of((int)trace->part, SLOT_COPY_SCALE, trace->layer),
+        weights_vector(trace->weights, slot_of((int)trace->branch, SLOT_COPY_SCALE, trace->layer),
                        &scale, builder->err) ||
-        weights_matrix(trace->weights, slot_of((int)s->part, SLOT_GATE, trace->layer), &w,
+        weights_matrix(trace->weights, slot_of((int)s->branch, SLOT_GATE, trace->layer), &w,
                        builder->err))
         return;
     give_vector(builder, "s", copies->scaled ? scale : NULL, trace->input_size);
@@ -390,9 +390,9 @@ void step_router(struct builder *builder, const struct trace *trace)
     const struct mixture *m = trace->list[builder->sublayer].mlp.mixture;
     struct weight w;
     struct norm norm;
-    if (weights_matrix(trace->weights, slot_of((int)trace->part, SLOT_ROUTER, trace->layer), &w,
+    if (weights_matrix(trace->weights, slot_of((int)trace->branch, SLOT_ROUTER, trace->layer), &w,
                        builder->err) ||
-        weights_norm(trace->weights, slot_of((int)trace->part, SLOT_ROUTER_NORM, trace->layer),
+        weights_norm(trace->weights, slot_of((int)trace->branch, SLOT_ROUTER_NORM, trace->layer),
                      &norm, builder->err))
         return;
     give_whole(builder, "W_router", &w);
@@ -467,9 +467,9 @@ void step_chosen(struct builder *builder, const struct trace *trace)
     const float *router = trace_row(trace, SITE_ROUTER), *correction = NULL, *scales = NULL;
     size_t chosen[EXPERTS_MAX], count = list_chosen(builder, chosen);
     float *score = builder_floats(builder, m->experts);
-    if (weights_vector(trace->weights, slot_of((int)trace->part, SLOT_CORRECTION, trace->layer),
+    if (weights_vector(trace->weights, slot_of((int)trace->branch, SLOT_CORRECTION, trace->layer),
                        &correction, builder->err) ||
-        weights_vector(trace->weights, slot_of((int)trace->part, SLOT_EXPERT_SCALE, trace->layer),
+        weights_vector(trace->weights, slot_of((int)trace->branch, SLOT_EXPERT_SCALE, trace->layer),
                        &scales, builder->err) ||
         builder->err->kind)
         return;
@@ -496,15 +496,16 @@ void step_shared(struct builder *builder, const struct trace *trace)
     const struct named_vector y = input_of(trace, builder->sublayer);
     const struct named_vector out = row_of(trace, SITE_SHARED_OUT);
     struct weight w;
-    if (weights_matrix(trace->weights, slot_of((int)trace->part, SLOT_SHARED_SWITCH, trace->layer),
-                       &w, builder->err))
+    if (weights_matrix(trace->weights,
+                       slot_of((int)trace->branch, SLOT_SHARED_SWITCH, trace->layer), &w,
+                       builder->err))
         return;
     const bool beside = trace->list[builder->sublayer].mlp.mixture->beside;
     struct norm norm;
     builder_formula(builder, "%s = mlp_shared(%s)%s", beside ? "u" : "shared_out", y.name,
                     weight_exists(&w) ? " × g" : "");
     if (beside &&
-        !weights_norm(trace->weights, slot_of((int)trace->part, SLOT_SHARED_POST, trace->layer),
+        !weights_norm(trace->weights, slot_of((int)trace->branch, SLOT_SHARED_POST, trace->layer),
                       &norm, builder->err))
         builder_norm_formula(builder, "shared_out", "u", trace->has_norms ? &norm : NULL);
     if (weight_exists(&w))
@@ -521,7 +522,7 @@ static int norm_shares(struct builder *builder, float *shares, size_t count)
     float *sum = builder_floats(builder, width);
     struct norm norm;
     if (!sum ||
-        weights_norm(trace->weights, slot_of((int)trace->part, SLOT_EXPERTS_POST, trace->layer),
+        weights_norm(trace->weights, slot_of((int)trace->branch, SLOT_EXPERTS_POST, trace->layer),
                      &norm, builder->err))
         return -1;
     for (size_t i = 0; i < count * width; i++)
@@ -575,7 +576,7 @@ static void show_product(struct builder *builder, struct named_vector x, int id,
     const struct sublayer *s = &trace->list[builder->sublayer];
     const struct named_vector y = row_of(trace, builder->site);
     struct weight w;
-    if (weights_matrix(trace->weights, slot_of((int)s->part, id, trace->layer), &w, builder->err))
+    if (weights_matrix(trace->weights, slot_of((int)s->branch, id, trace->layer), &w, builder->err))
         return;
     give_whole(builder, name, &w);
     builder_projection(builder, y.name, x.name, name + strlen("W_"), &w);
@@ -587,9 +588,9 @@ void step_mlp_out(struct builder *builder, const struct trace *trace)
 {
     const struct sublayer *s = &trace->list[builder->sublayer];
     show_product(builder, row_of(trace, step_site(s, SITE_MLP_ACT)), SLOT_DOWN,
-                 s->part == PART_PER_LAYER ? "W_proj"
-                 : s->part == PART_LAUREL  ? "W_right"
-                                           : "W_down");
+                 s->branch == BRANCH_PER_LAYER ? "W_proj"
+                 : s->branch == BRANCH_LAUREL  ? "W_right"
+                                               : "W_down");
 }
 
 /* The narrow vector of a low-rank branch, whose gate is the identity. */
@@ -682,11 +683,11 @@ static const float *take_mixing(struct builder *builder, int id, struct named_ve
         .machine = &trace->viewer->machine, .config = trace->config, .weights = trace->weights};
     struct weight router, last;
     struct norm norm;
-    if (weights_norm(trace->weights, slot_of((int)trace->part, SLOT_COPY_NORM, trace->layer), &norm,
-                     builder->err) ||
-        weights_matrix(trace->weights, slot_of((int)trace->part, SLOT_COPY_ROUTER, trace->layer),
+    if (weights_norm(trace->weights, slot_of((int)trace->branch, SLOT_COPY_NORM, trace->layer),
+                     &norm, builder->err) ||
+        weights_matrix(trace->weights, slot_of((int)trace->branch, SLOT_COPY_ROUTER, trace->layer),
                        &router, builder->err) ||
-        weights_matrix(trace->weights, slot_of((int)trace->part, id, trace->layer), &last,
+        weights_matrix(trace->weights, slot_of((int)trace->branch, id, trace->layer), &last,
                        builder->err))
         return NULL;
     if (id == SLOT_COPY_PREDICT) { /* corrected by the same */
@@ -702,7 +703,7 @@ static const float *take_mixing(struct builder *builder, int id, struct named_ve
 
 void step_predicted(struct builder *builder, const struct trace *trace)
 {
-    const struct stream_copies *rule = &stack_of(trace->config, PART_SENTENCE)->copies;
+    const struct stream_copies *rule = &stack_of(trace->config, BRANCH_TEXT)->copies;
     const size_t width = trace->input_size;
     const float *in = take_entering(builder);
     const float *out = take_copies(builder, SITE_PREDICTED, trace->layer);
@@ -728,7 +729,7 @@ void step_predicted(struct builder *builder, const struct trace *trace)
 
 void step_corrected(struct builder *builder, const struct trace *trace)
 {
-    const size_t active = stack_of(trace->config, PART_SENTENCE)->copies.active,
+    const size_t active = stack_of(trace->config, BRANCH_TEXT)->copies.active,
                  width = trace->input_size;
     const struct named_vector x = row_of(trace, sublayer_end(&trace->list[builder->sublayer]));
     const float *in = take_copies(builder, SITE_PREDICTED, trace->layer);
@@ -804,7 +805,7 @@ static struct named_vector last_of(const struct trace *trace)
 static size_t take_dense(struct builder *builder, struct named_vector rows[2])
 {
     const struct trace *trace = builder->trace;
-    const struct unembed_rule rule = stack_of(trace->config, PART_SENTENCE)->unembed;
+    const struct unembed_rule rule = stack_of(trace->config, BRANCH_TEXT)->unembed;
     const struct named_vector y = last_of(trace);
     const char *name = activation_name(rule.activation);
     struct weight w;
@@ -830,7 +831,7 @@ void step_transform(struct builder *builder, const struct trace *trace)
 {
     struct named_vector rows[2];
     struct norm norm;
-    bool normed = stack_of(trace->config, PART_SENTENCE)->unembed.dense_norm;
+    bool normed = stack_of(trace->config, BRANCH_TEXT)->unembed.dense_norm;
     size_t width = take_dense(builder, rows);
     if (builder->err->kind ||
         weights_norm(trace->weights, slot_of_text(SLOT_TRANSFORM_NORM), &norm, builder->err))
@@ -848,7 +849,7 @@ void step_discriminator(struct builder *builder, const struct trace *trace)
     struct weight w;
     size_t width = take_dense(builder, rows);
     if (builder->err->kind ||
-        weights_matrix(trace->weights, slot_of_text(SLOT_DISCRIMINATOR_HEAD), &w, builder->err))
+        weights_matrix(trace->weights, slot_of_text(SLOT_DISCRIMINATOR_LOGIT), &w, builder->err))
         return;
     give_whole(builder, "W_o", &w);
     builder_projection(builder, logit.name, "act", "o", &w);
@@ -894,7 +895,7 @@ static void show_tokens(struct builder *builder, const float *y, const struct we
 void step_logits(struct builder *builder, const struct trace *trace)
 {
     const struct config *c = trace->config;
-    const struct unembed_rule rule = stack_of(c, PART_SENTENCE)->unembed;
+    const struct unembed_rule rule = stack_of(c, BRANCH_TEXT)->unembed;
     bool capped = rule.cap > 0, divided = rule.divisor > 0;
     struct named_vector y = rule.dense ? row_of(trace, rule.at_dense) : last_of(trace);
     struct weight words, projection;
@@ -906,7 +907,7 @@ void step_logits(struct builder *builder, const struct trace *trace)
         y.values = trace_product(trace, y.values, 1, &projection, builder->arena, builder->err);
     }
     if (builder->err->kind || weights_unembedding(trace->weights, &words, builder->err) ||
-        weights_vector(trace->weights, slot_of_text(SLOT_HEAD_BIAS), &bias, builder->err))
+        weights_vector(trace->weights, slot_of_text(SLOT_UNEMBED_BIAS), &bias, builder->err))
         return;
     const float *dots = trace_product(trace, y.values, 1, &words, builder->arena, builder->err);
     if (builder->err->kind)

@@ -221,7 +221,7 @@ static int read_file(struct dump *dump, bool *is_archive, const struct file *fil
     int failed = zip_read(&zip, file, is_npz ? "numpy.savez" : "torch.save", &dump->arena, err);
     *is_archive = !failed && zip.count && !is_npz;
     failed = failed || (!*is_archive && read_npz(dump, &zip, err));
-    map_release(&zip.names);
+    hash_table_release(&zip.names);
     return failed;
 }
 

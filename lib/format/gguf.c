@@ -166,7 +166,7 @@ static int read_pairs(struct gguf *gguf, struct cursor *cursor, struct err *err)
         struct gguf_pair *pair = &gguf->pairs[i];
         if (take_name(cursor, &pair->key, &gguf->arena))
             return err_prefix(err, "key %zu of %zu", i, gguf->pair_count);
-        if (map_add(&gguf->keys, "key", pair->key, strlen(pair->key), (uint32_t)i, err))
+        if (hash_table_add(&gguf->keys, "key", pair->key, strlen(pair->key), (uint32_t)i, err))
             return -1;
         if (take_value(cursor, &pair->value))
             return err_prefix(err, "key '%s'", pair->key);
@@ -235,7 +235,8 @@ static int read_tensors(struct gguf *gguf, struct cursor *cursor, struct err *er
         struct gguf_tensor *tensor = &gguf->tensors[i];
         if (take_name(cursor, &tensor->name, &gguf->arena))
             return err_prefix(err, "tensor %zu of %zu", i, gguf->tensor_count);
-        if (map_add(&gguf->names, "tensor", tensor->name, strlen(tensor->name), (uint32_t)i, err))
+        if (hash_table_add(&gguf->names, "tensor", tensor->name, strlen(tensor->name), (uint32_t)i,
+                           err))
             return -1;
         if (take_sizes(cursor, tensor) || take_type(cursor, tensor) ||
             take_range(cursor, tensor, gguf->alignment))
@@ -358,8 +359,8 @@ int gguf_open(struct gguf *gguf, const char *path, struct err *err)
 
 void gguf_release(struct gguf *gguf)
 {
-    map_release(&gguf->keys);
-    map_release(&gguf->names);
+    hash_table_release(&gguf->keys);
+    hash_table_release(&gguf->names);
     arena_release(&gguf->arena);
     file_release(&gguf->file);
     *gguf = (struct gguf){0};
@@ -368,13 +369,13 @@ void gguf_release(struct gguf *gguf)
 const struct gguf_value *gguf_value(const struct gguf *gguf, const char *key)
 {
     uint32_t i = 0;
-    return map_get(&gguf->keys, key, strlen(key), &i) ? &gguf->pairs[i].value : NULL;
+    return hash_table_get(&gguf->keys, key, strlen(key), &i) ? &gguf->pairs[i].value : NULL;
 }
 
 const struct gguf_tensor *gguf_find(const struct gguf *gguf, const char *name)
 {
     uint32_t i = 0;
-    return map_get(&gguf->names, name, strlen(name), &i) ? &gguf->tensors[i] : NULL;
+    return hash_table_get(&gguf->names, name, strlen(name), &i) ? &gguf->tensors[i] : NULL;
 }
 
 /* --- values of keys --------------------------------------------------------------------------- */

@@ -78,7 +78,7 @@ struct gguf {
     size_t pair_count;
     struct gguf_tensor *tensors; /* [tensor_count] in the file's order */
     size_t tensor_count;
-    struct map keys, names;
+    struct hash_table keys, names;
 };
 
 /* Open a file by its path; or check an open file, which the struct then owns. Errors name a wrong

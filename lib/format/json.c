@@ -672,11 +672,11 @@ size_t json_count(const struct json *container)
 
 int json_unique_keys(const struct json *object, struct err *err)
 {
-    struct map keys = {0};
-    int failed = map_reserve(&keys, json_count(object), err);
+    struct hash_table keys = {0};
+    int failed = hash_table_reserve(&keys, json_count(object), err);
     for (const struct json *v = json_first(object); v && !failed; v = json_next(v))
-        failed = map_add(&keys, "field", json_key(v), strlen(json_key(v)), 0, err);
-    map_release(&keys);
+        failed = hash_table_add(&keys, "field", json_key(v), strlen(json_key(v)), 0, err);
+    hash_table_release(&keys);
     return failed;
 }
 

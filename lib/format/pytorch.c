@@ -393,7 +393,7 @@ static int find(const struct zip_entry **entry, struct pickle_reading *reading, 
     *entry = NULL;
     if (!path)
         return -1;
-    if (!map_get(&reading->zip.names, path, strlen(path), &index))
+    if (!hash_table_get(&reading->zip.names, path, strlen(path), &index))
         return needed ? err_set(err, "expected an entry '%s', as torch.save writes it, found none",
                                 path)
                       : 0;
@@ -612,7 +612,7 @@ static int open_archive(struct safetensors *tensors, const struct folder *folder
                                  "PyTorch 2 writes one");
     else
         failed = -1;
-    map_release(&reading.zip.names);
+    hash_table_release(&reading.zip.names);
     arena_release(&reading.arena);
     if (!failed)
         return 0;

@@ -38,7 +38,7 @@ struct zip_entry {
 struct zip {
     struct zip_entry *entries;
     size_t count;
-    struct map names;
+    struct hash_table names;
 };
 
 /* List the entries of a file; the caller releases `names`. Refused: encrypted and compressed

@@ -198,11 +198,11 @@ static int check_tiling(struct safetensors *tensors, const char *data, struct er
 
 int safetensors_list(struct safetensors *tensors, struct err *err)
 {
-    if (map_reserve(&tensors->names, tensors->count, err))
+    if (hash_table_reserve(&tensors->names, tensors->count, err))
         return -1;
     for (size_t i = 0; i < tensors->count; i++) {
         const char *name = tensors->entries[i].name;
-        if (map_add(&tensors->names, "tensor", name, strlen(name), (uint32_t)i, err))
+        if (hash_table_add(&tensors->names, "tensor", name, strlen(name), (uint32_t)i, err))
             return -1;
     }
     return 0;
@@ -238,7 +238,7 @@ const struct safetensors_entry *safetensors_find(const struct safetensors *tenso
                                                  const char *name)
 {
     uint32_t index = 0;
-    if (!map_get(&tensors->names, name, strlen(name), &index))
+    if (!hash_table_get(&tensors->names, name, strlen(name), &index))
         return NULL;
     return &tensors->entries[index];
 }
@@ -258,7 +258,7 @@ void safetensors_release(struct safetensors *tensors)
 {
     file_release(&tensors->file);
     arena_release(&tensors->arena);
-    map_release(&tensors->names);
+    hash_table_release(&tensors->names);
     *tensors = (struct safetensors){0};
 }
 

@@ -37,7 +37,7 @@ struct safetensors {
     struct arena arena;
     struct safetensors_entry *entries; /* in the order of their data; other formats: of the file */
     size_t count;
-    struct map names;
+    struct hash_table names;
 };
 
 /* Open a file and check, as the reference implementation does: the header's length, its JSON,

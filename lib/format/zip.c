@@ -202,7 +202,7 @@ int zip_read(struct zip *zip, const struct file *file, const char *writer, struc
     struct directory directory = {0};
     size_t left = file->size; /* bytes for further entries */
     if (find_directory(&directory, file, writer, err) ||
-        map_reserve(&zip->names, directory.count, err))
+        hash_table_reserve(&zip->names, directory.count, err))
         return -1;
     zip->entries = arena_alloc(arena, directory.count, sizeof *zip->entries, err);
     if (!zip->entries)
@@ -211,8 +211,8 @@ int zip_read(struct zip *zip, const struct file *file, const char *writer, struc
     for (; zip->count < directory.count; zip->count++) {
         struct zip_entry *entry = &zip->entries[zip->count];
         size_t size = read_entry(entry, at, end, file, writer, err);
-        if (!size ||
-            map_add(&zip->names, "entry", entry->name, entry->name_size, (uint32_t)zip->count, err))
+        if (!size || hash_table_add(&zip->names, "entry", entry->name, entry->name_size,
+                                    (uint32_t)zip->count, err))
             return -1;
         if (entry->size > left)
             return err_set(err,

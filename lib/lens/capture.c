@@ -38,7 +38,7 @@ int capture_init(struct capture *capture, const struct selection *selection,
 static int find_key_heads(struct capture *capture, enum site site, size_t layer, struct err *err)
 {
     const struct capture_heads *heads = &capture->query_heads;
-    const enum site queries = SITE_OF(site_part(site), SITE_WEIGHTS);
+    const enum site queries = SITE_OF(site_branch(site), SITE_WEIGHTS);
     const size_t shared_by =
         site_heads(capture->config, queries, layer) / site_heads(capture->config, site, layer);
     if (capture->shared_by == shared_by)
@@ -65,7 +65,7 @@ struct array *capture_add(struct capture *capture, size_t text, struct array ite
     } else if (item.heads.name) {
         const struct capture_heads *heads = &capture->query_heads;
         const size_t layer = item.layer < 0 ? 0 : (size_t)item.layer;
-        bool of_keys = site_axes(item.site) == AXES_GROUP_TOKEN_DIM;
+        bool of_keys = site_axes(item.site) == AXES_KV_HEAD_TOKEN_DIM;
         if (of_keys && find_key_heads(capture, item.site, layer, err))
             return NULL;
         item.shared_by = of_keys ? capture->shared_by : 0;

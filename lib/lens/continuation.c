@@ -142,12 +142,12 @@ static int begin_text(struct continuation *text, const struct tokenized *prompt,
     text->tokens = arena_alloc(&text->arena, text->capacity, sizeof *text->tokens, err);
     if (!text->ids || !text->tokens)
         return -1;
-    if (prompt->text)
-        buf_bytes(&text->text, prompt->text, prompt->size);
+    if (prompt->raw)
+        buf_bytes(&text->text, prompt->raw, prompt->size);
     for (size_t i = 0; i < prompt->count; i++) {
         text->ids[i] = prompt->tokens[i].id;
         text->tokens[i] = prompt->tokens[i];
-        if (prompt->text)
+        if (prompt->raw)
             continue;
         text->tokens[i].start = wording_add(&text->text, text->viewer->tokenizer, text->ids[i]);
         text->tokens[i].end = text->text.size;
@@ -203,7 +203,7 @@ int continuation_open(struct continuation *text, struct viewer *viewer,
                       const struct text_with_source *pair,
                       const struct generation_config *generation, struct err *err)
 {
-    const struct tokenized *prompt = &pair->sentence;
+    const struct tokenized *prompt = &pair->text;
     *text =
         (struct continuation){.viewer = viewer, .generation = *generation, .source = &pair->source};
     text->generation.tokens = tokens_after(viewer, generation, prompt->count);
@@ -228,12 +228,12 @@ void continuation_add_memory(struct memory *memory, const struct viewer *viewer,
 {
     const struct selection logits = {.sites = SITE_SET(SITE_LOGITS), .last_logits = true};
     const struct config *config = &viewer->model.config;
-    size_t tokens = continuation_capacity(viewer, generation, pair->sentence.count);
+    size_t tokens = continuation_capacity(viewer, generation, pair->text.count);
     size_t beams = beams_of(viewer, generation);
     size_t cache = cache_bytes(config, viewer->model.weights.precision, tokens);
     viewer_add_memory(memory, viewer, &logits, pair, CAPTURE_NOTHING);
     memory->held += (double)cache * (beams ? 2 * (double)beams : 1);
-    if (can_screen(viewer, generation, tokens - pair->sentence.count))
+    if (can_screen(viewer, generation, tokens - pair->text.count))
         memory->held += (double)config->vocab_size * (double)config->n_embd;
 }
 
@@ -575,8 +575,8 @@ int continuation_whole(struct tokenized *whole, const struct continuation *text,
     memcpy(tokens.items, text->tokens, text->count * sizeof *tokens.items);
     if (tokenized_label(whole, &tokens, text->viewer->tokenizer, arena, err))
         return -1;
-    whole->text = text->viewer->tokenizer ? bytes : NULL;
-    whole->size = whole->text ? text->text.size : 0;
+    whole->raw = text->viewer->tokenizer ? bytes : NULL;
+    whole->size = whole->raw ? text->text.size : 0;
     whole->queries = text->queries;
     whole->keys = text->keys;
     return 0;
@@ -595,7 +595,7 @@ int continuation_translate(struct text_with_source *pair, struct viewer *viewer,
     int failed = 0;
     while (!failed && more)
         failed = continuation_next(&text, &more, err);
-    failed = failed || continuation_whole(&pair->sentence, &text, arena, err);
+    failed = failed || continuation_whole(&pair->text, &text, arena, err);
     size_t added = text.count - text.prompt_count; /* without the end, which is also a choice */
     if (!failed && !*choices && (*choices = arena_alloc(kept, added + 1, sizeof **choices, err))) {
         memcpy(*choices, text.ids + text.prompt_count, added * sizeof **choices);
@@ -618,7 +618,7 @@ int continuation_report(struct continuation *text, struct report *report, struct
         .count = 1,
         .reports = report,
     };
-    return err_if(continuation_whole(&pair.sentence, text, arena, err) ||
+    return err_if(continuation_whole(&pair.text, text, arena, err) ||
                   viewer_capture(text->viewer, &asked, arena, err) ||
                   (!selection && continuation_tables(report, text, arena, err)));
 }

@@ -124,7 +124,7 @@ void continuation_forget(struct continuation *text, size_t count);
 int continuation_whole(struct tokenized *whole, const struct continuation *text,
                        struct arena *arena, struct err *err);
 
-/* Replace the sentence of a pair, the beginning of a translation, by the model's translation of the
+/* Replace the text of a pair, the beginning of a translation, by the model's translation of the
  * source. `*choices` gets the chosen ids, in `kept`; if it has ids already, these are taken, and
  * nothing is chosen. */
 int continuation_translate(struct text_with_source *pair, struct viewer *viewer, uint32_t **choices,

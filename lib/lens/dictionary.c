@@ -417,18 +417,18 @@ void feature_edit_apply(void *context, const struct edit_block *block)
     arena_release(&arena);
 }
 
-int feature_edit_fill(struct feature_edit *edit, const struct edit_source *source,
+int feature_edit_fill(struct feature_edit *edit, const struct edit_donor *donor,
                       struct arena *arena, struct err *err)
 {
     const struct dictionary *d = edit->dictionary;
-    const size_t layer = site_row(d->site)->in_layer ? d->layer : 0, longest = source->longest;
+    const size_t layer = site_row(d->site)->in_layer ? d->layer : 0, longest = donor->longest;
     struct arena own = {0};
     size_t *texts = arena_alloc(&own, longest, sizeof *texts, err);
     edit->taken = arena_alloc(arena, longest * d->count, sizeof *edit->taken, err);
     edit->rows = longest;
     int failed = !texts || !edit->taken;
-    for (size_t k = 0; k < source->count && !failed; k++) {
-        const struct tensor *values = &source->values[layer * source->count + k];
+    for (size_t k = 0; k < donor->count && !failed; k++) {
+        const struct tensor *values = &donor->values[layer * donor->count + k];
         const size_t axis = values->rank - 2, tokens = values->shape[axis];
         const size_t heads = axis ? values->shape[0] : 1, D = values->shape[axis + 1];
         struct matrix x = matrix_new(tokens, d->in, &own, err);

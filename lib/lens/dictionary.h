@@ -154,7 +154,7 @@ struct feature_edit {
     const struct dictionary *dictionary;
     enum edit_op op; /* EDIT_SET, EDIT_SCALE, EDIT_ADD; EDIT_TAKE: `taken` */
     bool decoded;    /* instead: the row becomes its reconstruction */
-    bool is_mean;    /* `taken` is the mean over the texts of the source */
+    bool is_mean;    /* `taken` is the mean over the texts of the donor */
     float number;
     struct edit_indices features; /* none: all */
     float *taken;                 /* [rows, features of the dictionary], a row for each token */
@@ -166,6 +166,6 @@ int feature_edit_check(const struct dictionary *dictionary, const char *words, s
 
 edit_function feature_edit_apply;
 
-/* Set `taken` from the texts of a source of the site. */
-int feature_edit_fill(struct feature_edit *edit, const struct edit_source *source,
+/* Set `taken` from the texts of a donor of the site. */
+int feature_edit_fill(struct feature_edit *edit, const struct edit_donor *donor,
                       struct arena *arena, struct err *err);

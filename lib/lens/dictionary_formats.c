@@ -1090,7 +1090,7 @@ int dictionary_open(struct dictionary *dictionary, const struct dictionary_reque
                     const struct config *config, struct err *err)
 {
     struct dictionary_model model = {.rms = config->rms, .epsilon = config->epsilon};
-    const struct layer *first = config->n_layer ? layer_of(config, PART_SENTENCE, 0) : NULL;
+    const struct layer *first = config->n_layer ? layer_of(config, BRANCH_TEXT, 0) : NULL;
     for (size_t i = 0; first && i < first->count; i++)
         model.post_norms =
             model.post_norms || (first->sublayers[i].norm_out && !first->sublayers[i].adds_twice);

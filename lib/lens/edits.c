@@ -24,7 +24,7 @@ struct edit_reader {
     const char *words; /* "--ablate '9.6'": starts each message */
     struct edit edit;
     struct feature_edit *features; /* an edit of features; NULL: of a site's own numbers */
-    struct value_source source;
+    struct value_origin value_origin;
     struct err *err;
 };
 
@@ -140,9 +140,9 @@ static void common_sizes(const struct edit_reader *reader, size_t *heads, size_t
 /* True if an axis of the edited site, of queries or keys, has the tokens of the source. */
 static bool counts_source(const struct edit_reader *reader, bool of_keys)
 {
-    enum site_part part = site_part(reader->edit.site);
-    bool at_itself = part == PART_SENTENCE && !config_is_cross(reader->config);
-    return part == PART_SOURCE || (of_keys && !at_itself);
+    enum site_branch branch = site_branch(reader->edit.site);
+    bool at_itself = branch == BRANCH_TEXT && !config_is_cross(reader->config);
+    return branch == BRANCH_SOURCE || (of_keys && !at_itself);
 }
 
 /* Find an axis of the edited site by its name. The axis `query` may be called token; heads of
@@ -163,7 +163,7 @@ static int choose_axis(struct edit_axis *axis, struct edit_reader *reader, struc
         return 0;
     }
     bool is_map = site_axes(edit->site) == AXES_HEAD_QUERY_KEY;
-    bool of_keys = site_axes(edit->site) == AXES_GROUP_TOKEN_DIM;
+    bool of_keys = site_axes(edit->site) == AXES_KV_HEAD_TOKEN_DIM;
     bool experts = site_axes(edit->site) == AXES_TOKEN_EXPERT;
     common_sizes(reader, &heads, &columns);
     const char *head = site_axes(edit->site) == AXES_COPY_TOKEN_CHANNEL
@@ -442,7 +442,7 @@ static int open_file(struct edit_reader *reader, const char *path, const struct 
     struct edit *edit = &reader->edit;
     size_t layers = site_layers(reader->config, edit->site);
     const struct edits one = {edit, 1};
-    struct edit_source *source = arena_alloc(arena, 1, sizeof *source, err);
+    struct edit_donor *donor = arena_alloc(arena, 1, sizeof *donor, err);
     struct tensor *values = arena_alloc(arena, layers, sizeof *values, err);
     struct npy *arrays = arena_alloc(arena, layers, sizeof *arrays, err);
     const struct edit_value *value = find_value(&reader->list->values, path);
@@ -454,7 +454,7 @@ static int open_file(struct edit_reader *reader, const char *path, const struct 
     if (site_axes(edit->site) == AXES_HEAD_QUERY_KEY)
         return err_usage(err, "'%s' applies only to tensors with channels, not to '%s'", path,
                          site_name(edit->site));
-    if (!source || !values || !arrays)
+    if (!donor || !values || !arrays)
         return -1;
     bool by_layer = !value && !form->feature && !name_ends_in(path, ".npy");
     struct numbers_read given = {.name = path};
@@ -478,12 +478,12 @@ static int open_file(struct edit_reader *reader, const char *path, const struct 
         if (view_file(&values[i], edit, array, sizes, err))
             return err_prefix(err, "'%s'", path);
         size_t tokens = values[i].shape[values[i].rank - 2];
-        if (source->longest && source->longest != tokens)
+        if (donor->longest && donor->longest != tokens)
             return err_set(err, "'%s': expected as many tokens in each layer, found others", path);
-        *source =
-            (struct edit_source){.values = values, .count = 1, .longest = tokens, .exact = true};
+        *donor =
+            (struct edit_donor){.values = values, .count = 1, .longest = tokens, .exact = true};
     }
-    edit->source = source;
+    edit->donor = donor;
     return 0;
 }
 
@@ -568,12 +568,12 @@ static int parse_value(struct edit_reader *reader, char sign, struct edit_piece 
     }
     edit->op = EDIT_TAKE;
     if (sign == '=' && strcmp(text, "mean") == 0)
-        reader->source.origin = EDIT_MEAN;
+        reader->value_origin.origin = EDIT_MEAN;
     else if (sign == '=' && strcmp(text, "from") == 0)
-        reader->source.origin = EDIT_FROM;
+        reader->value_origin.origin = EDIT_FROM;
     else if (sign == '=' && strncmp(text, resample, sizeof resample - 1) == 0 &&
              num_parse_integer(text + sizeof resample - 1, 0, LLONG_MAX, &seed))
-        reader->source = (struct value_source){EDIT_RESAMPLE, (uint64_t)seed};
+        reader->value_origin = (struct value_origin){EDIT_RESAMPLE, (uint64_t)seed};
     else
         return err_usage(reader->err, "%s: expected %s after '%c', found '%s'", reader->words,
                          sign == '*' ? "a number"
@@ -604,16 +604,16 @@ static int append(struct edit_reader *reader)
     struct edit_list *list = reader->list;
     size_t count = list->edits.count;
     list->items = arena_grow(list->arena, list->items, count, sizeof *list->items, reader->err);
-    list->sources =
-        arena_grow(list->arena, list->sources, count, sizeof *list->sources, reader->err);
-    if (!list->items || !list->sources)
+    list->value_origins = arena_grow(list->arena, list->value_origins, count,
+                                     sizeof *list->value_origins, reader->err);
+    if (!list->items || !list->value_origins)
         return -1;
     edit->words = reader->words;
     if (list->like)
-        edit->source = list->like->items[count].source;
+        edit->donor = list->like->items[count].donor;
     list->items[count] = *edit;
-    list->sources[count] = reader->source;
-    list->origins |= 1u << reader->source.origin;
+    list->value_origins[count] = reader->value_origin;
+    list->origins |= 1u << reader->value_origin.origin;
     list->edits = (struct edits){list->items, count + 1};
     return 0;
 }
@@ -697,7 +697,7 @@ static int parse_feature_value(struct edit_reader *reader, char sign, struct edi
                            : 0;
     }
     if (features->is_mean || (sign == '=' && strcmp(text, "from") == 0)) {
-        reader->source.origin = features->is_mean ? EDIT_RESAMPLE : EDIT_FROM;
+        reader->value_origin.origin = features->is_mean ? EDIT_RESAMPLE : EDIT_FROM;
         features->op = EDIT_TAKE;
         return 0;
     }
@@ -839,7 +839,7 @@ static int parse_knockout(struct edit_reader *reader, const char *text)
             add_position(reader, &keys, trim(second + 1, piece.at + piece.size)))
             return -1;
         bool is_known = !reader->list->by_text || reader->list->tokens_of;
-        const struct sublayer *attention = first_attention(reader->config, PART_SENTENCE);
+        const struct sublayer *attention = first_attention(reader->config, BRANCH_TEXT);
         bool causal = attention && attention->score.ahead == 0;
         if (is_known && causal && is_ahead(edit))
             return err_usage(reader->err,
@@ -905,7 +905,7 @@ struct edit_stored {
     const char *key;
     enum site site;
     enum edit_origin origin;
-    struct edit_source source;
+    struct edit_donor donor;
 };
 
 struct gathering {
@@ -926,7 +926,8 @@ static const struct edit_stored *find_stored(const struct edit_list *list, size_
     for (size_t i = 0; store && i < store->count; i++) {
         const struct edit_stored *stored = &store->items[i];
         if (stored->site == list->items[edit].site &&
-            stored->origin == list->sources[edit].origin && strcmp(stored->key, list->key) == 0)
+            stored->origin == list->value_origins[edit].origin &&
+            strcmp(stored->key, list->key) == 0)
             return stored;
     }
     return NULL;
@@ -935,7 +936,7 @@ static const struct edit_stored *find_stored(const struct edit_list *list, size_
 bool edit_list_is_stored(const struct edit_list *list)
 {
     for (size_t i = 0; i < list->edits.count; i++)
-        if (list->sources[i].origin != EDIT_NUMBER && !find_stored(list, i))
+        if (list->value_origins[i].origin != EDIT_NUMBER && !find_stored(list, i))
             return false;
     return true;
 }
@@ -949,7 +950,7 @@ void edit_store_release(struct edit_store *store)
 /* The number of arrays of an edit in a layer: one, or for `= resample` one for each text. */
 static size_t count_texts(const struct edit_list *list, size_t edit, const struct edit_texts *texts)
 {
-    return list->sources[edit].origin == EDIT_RESAMPLE ? texts->reference_count : 1;
+    return list->value_origins[edit].origin == EDIT_RESAMPLE ? texts->reference_count : 1;
 }
 
 /* Set `stores` and `arena`: the values of all layers go to the store if they fit into it. */
@@ -964,7 +965,7 @@ static void choose_store(struct gathering *gathering, const struct edit_texts *t
     for (size_t i = 0; list->store && i < list->edits.count; i++) {
         enum site site = list->items[i].site;
         size_t cells = 0;
-        if (list->sources[i].origin == EDIT_NUMBER || find_stored(list, i))
+        if (list->value_origins[i].origin == EDIT_NUMBER || find_stored(list, i))
             continue;
         bytes += site_size(&cells, c, site, c->n_head, longest, source)
                      ? (double)cells * sizeof(float) * (double)site_layers(c, site) *
@@ -980,7 +981,7 @@ static void choose_store(struct gathering *gathering, const struct edit_texts *t
 /* Create a source for each edit that uses values of other texts; keep() fills those that are not
  * stored. Select the edited sites in the layers of edits; with an encoder, or for the store, in all
  * layers. */
-static int make_sources(struct gathering *gathering, const struct edit_texts *texts)
+static int make_donors(struct gathering *gathering, const struct edit_texts *texts)
 {
     const struct config *c = &gathering->viewer->model.config;
     struct edit_list *list = gathering->list;
@@ -990,34 +991,34 @@ static int make_sources(struct gathering *gathering, const struct edit_texts *te
     size_t *layers = arena_alloc(list->arena, c->n_layer, sizeof *layers, err);
     bool *edited = arena_alloc(list->arena, c->n_layer, sizeof *edited, err);
     for (size_t i = 0; i < texts->reference_count; i++)
-        longest = num_max(longest, texts->reference[i].sentence.count);
+        longest = num_max(longest, texts->reference[i].text.count);
     choose_store(gathering, texts,
-                 texts->from ? num_max(longest, texts->from->sentence.count) : longest);
+                 texts->from ? num_max(longest, texts->from->text.count) : longest);
     for (size_t i = 0; i < list->edits.count; i++) {
         enum site site = list->items[i].site;
-        enum edit_origin origin = list->sources[i].origin;
+        enum edit_origin origin = list->value_origins[i].origin;
         const struct edit_stored *stored = find_stored(list, i);
         size_t count = count_texts(list, i, texts);
         const struct edits one = {&list->items[i], 1};
         if (origin == EDIT_NUMBER)
             continue;
-        struct edit_source *source = arena_alloc(list->arena, 1, sizeof *source, err);
+        struct edit_donor *donor = arena_alloc(list->arena, 1, sizeof *donor, err);
         struct tensor *values = stored ? NULL
                                        : arena_alloc(gathering->arena, site_layers(c, site) * count,
                                                      sizeof *values, err);
         if (err->kind)
             return -1;
-        *source = stored ? stored->source
-                         : (struct edit_source){
-                               .values = values,
-                               .count = count,
-                               .longest = site_is_of_source(site) ? SIZE_MAX
-                                          : origin == EDIT_FROM   ? texts->from->sentence.count
-                                                                  : longest,
-                               .exact = origin == EDIT_FROM,
-                           };
-        source->seed = list->sources[i].seed;
-        list->items[i].source = source;
+        *donor = stored ? stored->donor
+                        : (struct edit_donor){
+                              .values = values,
+                              .count = count,
+                              .longest = site_is_of_source(site) ? SIZE_MAX
+                                         : origin == EDIT_FROM   ? texts->from->text.count
+                                                                 : longest,
+                              .exact = origin == EDIT_FROM,
+                          };
+        donor->seed = list->value_origins[i].seed;
+        list->items[i].donor = donor;
         if (stored)
             continue;
         site_set_add(&selection->sites, site);
@@ -1039,7 +1040,7 @@ static int store_values(const struct gathering *gathering)
     struct edit_store *store = list->store;
     const char *key = arena_text(&store->arena, list->key, strlen(list->key), gathering->err);
     for (size_t i = 0; key && i < list->edits.count; i++) {
-        if (list->sources[i].origin == EDIT_NUMBER || find_stored(list, i))
+        if (list->value_origins[i].origin == EDIT_NUMBER || find_stored(list, i))
             continue;
         struct edit_stored *items =
             arena_grow(&store->arena, store->items, store->count, sizeof *items, gathering->err);
@@ -1047,12 +1048,12 @@ static int store_values(const struct gathering *gathering)
             return -1;
         store->items = items;
         items[store->count++] = (struct edit_stored){
-            key, list->items[i].site, list->sources[i].origin, *list->items[i].source};
+            key, list->items[i].site, list->value_origins[i].origin, *list->items[i].donor};
     }
     return key ? 0 : -1;
 }
 
-/* Copy the tensors of text `number` of an origin to the sources that use it. */
+/* Copy the tensors of text `number` of an origin to the donors that use it. */
 static int keep(struct gathering *gathering, const struct report *report, enum edit_origin origin,
                 size_t number)
 {
@@ -1062,8 +1063,8 @@ static int keep(struct gathering *gathering, const struct report *report, enum e
         size_t layer = array->layer < 0 ? 0 : (size_t)array->layer;
         float *data = NULL;
         for (size_t i = 0; i < list->edits.count; i++) {
-            const struct edit_source *source = list->items[i].source;
-            if (list->sources[i].origin != origin || list->items[i].site != array->site)
+            const struct edit_donor *donor = list->items[i].donor;
+            if (list->value_origins[i].origin != origin || list->items[i].site != array->site)
                 continue;
             size_t cells = array_cells(array);
             if (!data) {
@@ -1072,9 +1073,9 @@ static int keep(struct gathering *gathering, const struct report *report, enum e
                     return -1;
                 memcpy(data, array->data, cells * sizeof *data);
             }
-            struct tensor *values = (struct tensor *)source->values;
-            values[layer * source->count + number] = array_tensor(array);
-            values[layer * source->count + number].data = data;
+            struct tensor *values = (struct tensor *)donor->values;
+            values[layer * donor->count + number] = array_tensor(array);
+            values[layer * donor->count + number].data = data;
         }
     }
     return 0;
@@ -1089,7 +1090,7 @@ static int gather(struct gathering *gathering, const struct edit_texts *texts)
     size_t references = texts->reference_count;
     bool has_mean = gathering->list->origins >> EDIT_MEAN & 1;
     for (size_t i = 0; i < references; i++)
-        mean->longest = num_max(mean->longest, num_max(texts->reference[i].sentence.count,
+        mean->longest = num_max(mean->longest, num_max(texts->reference[i].text.count,
                                                        texts->reference[i].source.count));
     for (size_t i = 0; i < references + (texts->from != NULL); i++) {
         bool is_from = i == references;
@@ -1114,13 +1115,14 @@ int edit_list_fill(struct edit_list *list, struct viewer *viewer, const struct e
     struct gathering gathering = {.list = list, .viewer = viewer, .err = err};
     const struct edits *before = viewer->edits;
     viewer->edits = NULL;
-    int failed = make_sources(&gathering, texts) ||
+    int failed = make_donors(&gathering, texts) ||
                  (!site_set_is_empty(gathering.selection.sites) &&
                   (gather(&gathering, texts) || (gathering.stores && store_values(&gathering))));
     for (size_t i = 0; i < list->edits.count && !failed; i++)
-        if (list->items[i].function == feature_edit_apply && list->sources[i].origin != EDIT_NUMBER)
+        if (list->items[i].function == feature_edit_apply &&
+            list->value_origins[i].origin != EDIT_NUMBER)
             failed =
-                feature_edit_fill(list->items[i].context, list->items[i].source, list->arena, err);
+                feature_edit_fill(list->items[i].context, list->items[i].donor, list->arena, err);
     viewer->edits = before;
     text_mean_release(&gathering.mean);
     arena_release(&gathering.pass);

@@ -33,7 +33,7 @@ enum edit_form { EDIT_WORDS, EDIT_ABLATION, EDIT_KNOCKOUT };
 
 enum edit_origin { EDIT_NUMBER, EDIT_MEAN, EDIT_RESAMPLE, EDIT_FROM };
 
-struct value_source {
+struct value_origin {
     enum edit_origin origin;
     uint64_t seed;
 };
@@ -68,7 +68,7 @@ struct edit_list {
     size_t dictionary_count;
     struct edits edits;
     struct edit *items;
-    struct value_source *sources;
+    struct value_origin *value_origins;
     unsigned origins;             /* one bit per origin used by edits */
     struct edit_store *store;     /* NULL: none */
     const char *key;              /* in the store: lists with the same key have the same values */

@@ -18,12 +18,12 @@ enum ingredient { HELD_STREAM, HELD_VALUES, HELD_WEIGHTS, HELD_CONTEXT, INGREDIE
 /* What multiplies values: weights, or their differences, if two heads make one context. */
 static enum site map_of(const struct config *config)
 {
-    return context_map(stack_head(config, PART_SENTENCE, 0));
+    return context_map(stack_head(config, BRANCH_TEXT, 0));
 }
 
 static bool pairs_heads(const struct config *config)
 {
-    return stack_head(config, PART_SENTENCE, 0)->differ > 0;
+    return stack_head(config, BRANCH_TEXT, 0)->differ > 0;
 }
 
 /* The state of one text during its pass. */
@@ -79,7 +79,7 @@ static int show_square(const struct effective *e, const struct announcement *lik
 
 static const struct head_rule *heads_of(const struct effective *e, const struct announcement *of)
 {
-    return stack_head(e->run->config, PART_SENTENCE, (size_t)of->layer);
+    return stack_head(e->run->config, BRANCH_TEXT, (size_t)of->layer);
 }
 
 /* The values [S, width] of a context. */
@@ -98,7 +98,7 @@ static int scale_queries(double *factors, const struct effective *e,
     const struct held_text *text = &e->texts[announced->text];
     const size_t width = context_width(heads_of(e, announced)), layer = (size_t)announced->layer;
     struct norm norm;
-    if (weights_norm(e->run->weights, slot_of(PART_SENTENCE, SLOT_CONTEXT_NORM, layer), &norm, err))
+    if (weights_norm(e->run->weights, slot_of(BRANCH_TEXT, SLOT_CONTEXT_NORM, layer), &norm, err))
         return -1;
     for (size_t i = 0; i < text->queries; i++) {
         const float *x = text->held[HELD_CONTEXT] + (head * text->queries + i) * width;
@@ -129,7 +129,7 @@ static int make_weighted(const struct effective *e, const struct announcement *a
     float *products = arena_room(e->scratch, keys * width, sizeof *products, err);
     if (!lengths || !factors || !values || !rows || !products ||
         (has_out &&
-         weights_matrix(e->run->weights, slot_of(PART_SENTENCE, SLOT_O, (size_t)announced->layer),
+         weights_matrix(e->run->weights, slot_of(BRANCH_TEXT, SLOT_O, (size_t)announced->layer),
                         &out, err)))
         return -1;
     for (size_t head = 0; head < heads; head++) {
@@ -216,7 +216,7 @@ static int measure_query(double *distances, const struct effective *e,
     const struct edit_token token = {run->batch->first + announced->text, query,
                                      batch_prompt(run->batch, announced->text),
                                      run->batch->texts[announced->text].grows};
-    const struct sublayer *own = attention_of(c, PART_SENTENCE, (size_t)announced->layer);
+    const struct sublayer *own = attention_of(c, BRANCH_TEXT, (size_t)announced->layer);
     size_t keys = score_visible(&own->score, query, text->keys).end;
     size_t width = config_out_width(c);
     struct arena arena = {0};
@@ -306,12 +306,12 @@ static int make_entropy(const struct effective *e, const struct announcement *an
     const struct batch *batch = e->run->batch;
     size_t heads = announced->values.shape[0], queries = announced->values.shape[1];
     size_t keys = announced->values.shape[2], prompt = batch_prompt(batch, announced->text);
-    enum site_part part = site_part(site);
-    const struct sublayer *own = attention_of(e->run->config, part, (size_t)announced->layer);
+    enum site_branch branch = site_branch(site);
+    const struct sublayer *own = attention_of(e->run->config, branch, (size_t)announced->layer);
     float *row = arena_room(e->scratch, 2 * keys, sizeof *row, err), *visible = row + keys;
     uint32_t *memory = arena_room(e->scratch, 2 * keys, sizeof *memory, err);
     float *values = arena_room(e->scratch, heads * queries, sizeof *values, err);
-    struct edit_block block = {.site = SITE_OF(part, SITE_MASKED),
+    struct edit_block block = {.site = SITE_OF(branch, SITE_MASKED),
                                .layer = (size_t)announced->layer,
                                .text = announced->text,
                                .number = batch->first + announced->text,
@@ -319,7 +319,7 @@ static int make_entropy(const struct effective *e, const struct announcement *an
                                .columns = keys,
                                .grows = batch->texts[announced->text].grows,
                                .row_places = prompt,
-                               .column_places = part ? keys : prompt};
+                               .column_places = branch ? keys : prompt};
     if (!row || !memory || !values)
         return -1;
     for (size_t i = 0; i < heads * queries; i++) {
@@ -419,10 +419,10 @@ static int sink(void *context, const struct announcement *announced, struct err 
         text->keys = announced->values.shape[2];
     }
     for (const struct maker *maker = makers; maker < makers + MAKERS; maker++) {
-        enum site site = SITE_OF(site_part(announced->site), maker->site);
+        enum site site = SITE_OF(site_branch(announced->site), maker->site);
         bool through =
             maker->inputs & OF_MAPS_BELOW && (size_t)announced->layer < e->rollout_layers;
-        if (announced->site != SITE_OF(site_part(site), input_of(maker, e->run->config)) ||
+        if (announced->site != SITE_OF(site_branch(site), input_of(maker, e->run->config)) ||
             !(through || is_selected(e, site, announced->layer)))
             continue;
         struct announcement made = *announced;
@@ -444,22 +444,22 @@ int effective_begin(const struct selection *selection, const struct run *run, st
 {
     if (!site_set_has_effective(selection->sites))
         return 0;
-    for (enum site_part part = 0; part < SITE_PARTS; part++)
-        if (site_set_has(selection->sites, SITE_OF(part, SITE_ATTENTION_GRADIENT)))
+    for (enum site_branch branch = 0; branch < SITE_BRANCHES; branch++)
+        if (site_set_has(selection->sites, SITE_OF(branch, SITE_ATTENTION_GRADIENT)))
             return err_usage(err, "'%s': expected 'attn-cli run', not as a page, or attn_gradient",
-                             site_name(SITE_OF(part, SITE_ATTENTION_GRADIENT)));
+                             site_name(SITE_OF(branch, SITE_ATTENTION_GRADIENT)));
     struct effective *e = arena_alloc(arena, 1, sizeof *e, err);
     if (!e)
         return -1;
     *e = (struct effective){.selection = selection, .run = run, .next = *tap, .arena = arena};
-    for (size_t i = 0; i < (size_t)MAKERS * SITE_PARTS; i++) {
-        const struct maker *maker = &makers[i / SITE_PARTS];
-        enum site_part part = (enum site_part)(i % SITE_PARTS);
-        enum site site = SITE_OF(part, maker->site);
+    for (size_t i = 0; i < (size_t)MAKERS * SITE_BRANCHES; i++) {
+        const struct maker *maker = &makers[i / SITE_BRANCHES];
+        enum site_branch branch = (enum site_branch)(i % SITE_BRANCHES);
+        enum site site = SITE_OF(branch, maker->site);
         struct layers layers = selection_layers_of(selection, site);
         for (size_t k = 0; site_set_has(selection->sites, site) && k < layers.count; k++) {
             size_t layer = layers.items[k], first = maker->inputs & OF_MAPS_BELOW ? 0 : layer;
-            watch_add(watch, SITE_OF(part, input_of(maker, run->config)), layer);
+            watch_add(watch, SITE_OF(branch, input_of(maker, run->config)), layer);
             for (size_t below = first; below <= layer && maker->inputs & OF_MAP; below++)
                 watch_add(watch, map_of(run->config), below);
             if (maker->inputs & OF_MAPS_BELOW)

@@ -464,7 +464,7 @@ int text_mean_add(struct text_mean *mean, const struct report *report, struct er
         mean->sums = arena_alloc(&mean->arena, report->array_count, sizeof *mean->sums, err);
         if (mechanism)
             mean->first.mechanism = arena_text(&mean->arena, mechanism, strlen(mechanism), err);
-        const struct tokenized *text = &report->sentence;
+        const struct tokenized *text = &report->text;
         if (text->words_before)
             mean->start =
                 keep_label(text->words ? text->word_labels : text->labels, &mean->arena, err);
@@ -544,7 +544,7 @@ static int label_report(struct report *report, const struct text_mean *mean,
         if (!array->name && site_axes(array->site) == AXES_TOKEN_WORD)
             words = array->columns.size;
     }
-    const size_t before = mean->first.sentence.words_before;
+    const size_t before = mean->first.text.words_before;
     const struct label *numbers =
         labels_of_numbers(NULL, most + mean->first.first_shown, arena, err);
     struct label *places = arena_alloc(arena, most + before, sizeof *places, err);
@@ -557,8 +557,7 @@ static int label_report(struct report *report, const struct text_mean *mean,
     report->next = NULL;
     if (words && tokenizer)
         report->words = labels_of_words(tokenizer, words, arena, err);
-    report->sentence =
-        (struct tokenized){.labels = before ? places : numbers, .words_before = before};
+    report->text = (struct tokenized){.labels = before ? places : numbers, .words_before = before};
     report->source = (struct tokenized){.labels = numbers};
     return report->words || !words || !tokenizer ? 0 : -1;
 }
@@ -599,7 +598,7 @@ int text_mean_report(struct report *report, const struct text_mean *mean,
                      struct err *err)
 {
     size_t count = mean->first.array_count;
-    bool counted[SITE_PARTS][AXES_QUERY_KEY + 1] = {{false}};
+    bool counted[SITE_BRANCHES][AXES_QUERY_KEY + 1] = {{false}};
     struct array *arrays = arena_alloc(arena, 2 * count, sizeof *arrays, err);
     struct table *tables = arena_alloc(arena, mean->first.table_count, sizeof *tables, err);
     *report = mean->first;
@@ -627,7 +626,7 @@ int text_mean_report(struct report *report, const struct text_mean *mean,
             columns->labels = columns->labels ? columns->labels : report->numbers;
             continue;
         }
-        bool *is_counted = &counted[site_part(sums->kept.site)][site_axes(sums->kept.site)];
+        bool *is_counted = &counted[site_branch(sums->kept.site)][site_axes(sums->kept.site)];
         if (!counts || *is_counted)
             continue;
         *is_counted = true;

@@ -26,22 +26,22 @@ static const struct axis_row axis_rows[][2] = {
     [AXES_TOKEN_WORD] = {{"token", OF_QUERIES}, {"word", OF_WORDS}},
     [AXES_HEAD_TOKEN] = {{"token", OF_QUERIES}, {"value", OF_VALUE}},
     [AXES_HEAD_TOKEN_DIM] = {{"token", OF_QUERIES}, {"dim", OF_NUMBERS}},
-    [AXES_GROUP_TOKEN_DIM] = {{"token", OF_KEYS}, {"dim", OF_NUMBERS}},
+    [AXES_KV_HEAD_TOKEN_DIM] = {{"token", OF_KEYS}, {"dim", OF_NUMBERS}},
     [AXES_HEAD_KEY_VALUE] = {{"key_dim", OF_NUMBERS}, {"dim", OF_NUMBERS}},
     [AXES_HEAD_QUERY_KEY] = {{"query", OF_QUERIES}, {"key", OF_KEYS}},
     [AXES_COPY_TOKEN_CHANNEL] = {{"token", OF_QUERIES}, {"channel", OF_NUMBERS}},
     [AXES_QUERY_KEY] = {{"query", OF_QUERIES}, {"key", OF_KEYS}},
 };
 
-const struct tokenized *report_queries(const struct report *report, enum site_part part)
+const struct tokenized *report_queries(const struct report *report, enum site_branch branch)
 {
-    return part == PART_SOURCE ? &report->source : &report->sentence;
+    return branch == BRANCH_SOURCE ? &report->source : &report->text;
 }
 
-const struct tokenized *report_keys(const struct report *report, enum site_part part)
+const struct tokenized *report_keys(const struct report *report, enum site_branch branch)
 {
-    bool at_itself = !report->source.count || (report->has_encoder && part == PART_SENTENCE);
-    return at_itself ? &report->sentence : &report->source;
+    bool at_itself = !report->source.count || (report->has_encoder && branch == BRANCH_TEXT);
+    return at_itself ? &report->text : &report->source;
 }
 
 const struct label *labels_with_next(const struct label *labels, size_t count, struct arena *arena,
@@ -60,8 +60,8 @@ const struct label *labels_with_next(const struct label *labels, size_t count, s
 const struct tokenized *report_text_of(const struct report *report, const struct axis *axis)
 {
     if (report->next && axis->labels == report->next + report->first_shown)
-        return &report->sentence;
-    const struct tokenized *texts[] = {&report->sentence, &report->source};
+        return &report->text;
+    const struct tokenized *texts[] = {&report->text, &report->source};
     for (size_t i = 0; i < 2; i++) {
         const struct label *labels = texts[i]->words ? texts[i]->word_labels : texts[i]->labels;
         if (labels && axis->labels == labels + report->first_shown)
@@ -72,7 +72,7 @@ const struct tokenized *report_text_of(const struct report *report, const struct
 
 bool array_predicts(const struct array *array)
 {
-    return site_part(array->site) == PART_CROSS && array_has_key_columns(array);
+    return site_branch(array->site) == BRANCH_CROSS && array_has_key_columns(array);
 }
 
 size_t report_second(const struct tokenized *text, const size_t *queries, size_t first, size_t size)
@@ -93,7 +93,7 @@ const char *array_row_name(const struct array *array)
 static struct axis label_axis(const struct report *report, const struct array *array,
                               const struct axis_row *row, size_t size)
 {
-    enum site_part part = site_part(array->site);
+    enum site_branch branch = site_branch(array->site);
     if (row->things == OF_WORDS || row->things == OF_NUMBERS) {
         bool words = row->things == OF_WORDS && report->words;
         const char *name = words && report->of_classes ? "class" : row->name;
@@ -103,7 +103,7 @@ static struct axis label_axis(const struct report *report, const struct array *a
     if (row->things == OF_VALUE)
         return (struct axis){row->name, size, &value, -1};
     const struct tokenized *text =
-        row->things == OF_KEYS ? report_keys(report, part) : report_queries(report, part);
+        row->things == OF_KEYS ? report_keys(report, branch) : report_queries(report, branch);
     size_t second = report_second(text, NULL, report->first_shown, size);
     const struct label *labels = text->words ? text->word_labels : text->labels;
     if (row->things == OF_FIRST)
@@ -251,9 +251,9 @@ struct sheet array_matrix(const struct report *report, const struct array *array
     assert(index < array_matrix_count(array));
     const struct site_set fractions =
         SITE_SET(SITE_WEIGHTS, SITE_SOFTMAX, SITE_VALUE_ZEROING, SITE_ROLLOUT);
-    static const char *const in_bits[] = {[PART_SENTENCE] = "entropy_bits",
-                                          [PART_SOURCE] = "enc.entropy_bits",
-                                          [PART_CROSS] = "cross_entropy_bits"};
+    static const char *const in_bits[] = {[BRANCH_TEXT] = "entropy_bits",
+                                          [BRANCH_SOURCE] = "enc.entropy_bits",
+                                          [BRANCH_CROSS] = "cross_entropy_bits"};
     size_t rows = array->rows.size, columns = array->columns.size;
     bool of_heads = array_is_mean_of_heads(array), of_layers = array_is_mean_of_layers(array);
     struct sheet sheet = {
@@ -278,13 +278,13 @@ struct sheet array_matrix(const struct report *report, const struct array *array
         sheet.rows = label_axis(report, array, &axes[0], rows);
     if (!sheet.columns.labels)
         sheet.columns = label_axis(report, array, &axes[1], columns);
-    sheet.name = array->bits ? in_bits[site_part(array->site)] : site_name(array->site);
+    sheet.name = array->bits ? in_bits[site_branch(array->site)] : site_name(array->site);
     sheet.name = array->gradient ? array->gradient : sheet.name;
-    sheet.display.fraction = !array->gradient && site_part(array->site) < ATTENTION_PARTS &&
+    sheet.display.fraction = !array->gradient && site_branch(array->site) < ATTENTION_BRANCHES &&
                              site_set_has(fractions, site_id(array->site));
     sheet.display.whole = site_is_of_mask(array->site) && !of_layers && !of_heads;
-    sheet.causal = site->masked && (site_part(array->site) == PART_MIXER ||
-                                    (report->causal && site_part(array->site) == PART_SENTENCE));
+    sheet.causal = site->masked && (site_branch(array->site) == BRANCH_MIXER ||
+                                    (report->causal && site_branch(array->site) == BRANCH_TEXT));
     return sheet;
 }
 
@@ -449,11 +449,11 @@ static int group_all(struct array *arrays, const struct report *report, enum gro
                      struct arena *arena, struct err *err)
 {
     for (struct array *array = arrays; array < arrays + report->array_count; array++) {
-        enum site_part part = site_part(array->site);
+        enum site_branch branch = site_branch(array->site);
         enum site_axes own_axes = site_axes(array->site);
-        const struct tokenized *keys = report_keys(report, part);
+        const struct tokenized *keys = report_keys(report, branch);
         const struct tokenized *rows =
-            own_axes == AXES_GROUP_TOKEN_DIM ? keys : report_queries(report, part);
+            own_axes == AXES_KV_HEAD_TOKEN_DIM ? keys : report_queries(report, branch);
         struct groups axes[] = {group_axis(rows, array->rows.size, how),
                                 {.count = array->columns.size}};
         if (own_axes == AXES_FIRST_CHANNEL)
@@ -566,10 +566,10 @@ static int select_cells(struct array *arrays, struct report *report, const struc
     for (struct array *array = arrays; array < arrays + report->array_count; array++) {
         if (array->name)
             continue;
-        enum site_part part = site_part(array->site);
+        enum site_branch branch = site_branch(array->site);
         const struct sheet sheet = array_matrix(report, array, 0);
-        const struct tokenized *rows = report_queries(report, part);
-        const struct tokenized *columns = report_keys(report, part);
+        const struct tokenized *rows = report_queries(report, branch);
+        const struct tokenized *columns = report_keys(report, branch);
         const bool has_keys = array_has_key_columns(array);
         const enum things things = axis_rows[site_axes(array->site)][0].things;
         const bool has_queries = things == OF_QUERIES;
@@ -741,7 +741,7 @@ static void add_aligned(struct table_rows *rows, const struct sheet *sheet, size
 static int align(struct report *report, struct arena *arena, struct err *err)
 {
     const struct sheet sheet = array_matrix(report, report->arrays, 0);
-    const struct tokenized *text = &report->sentence;
+    const struct tokenized *text = &report->text;
     const struct label *labels = text->words ? text->word_labels : text->labels;
     struct table *tables = arena_alloc(arena, 2, sizeof *tables, err);
     struct likely *best = arena_alloc(arena, sheet.columns.size, sizeof *best, err);
@@ -888,7 +888,7 @@ int derive(struct report *report, const struct derivation *how, const struct tok
            struct arena *arena, struct err *err)
 {
     struct array *arrays = arena_alloc(arena, report->array_count, sizeof *arrays, err);
-    const struct tokenized *texts[] = {&report->sentence, &report->source};
+    const struct tokenized *texts[] = {&report->text, &report->source};
     if (!arrays)
         return -1;
     for (size_t i = 0; i < report->array_count; i++) {
@@ -906,13 +906,12 @@ int derive(struct report *report, const struct derivation *how, const struct tok
         report_take_means(arrays, report, how, arena, err))
         return -1;
     if (how->words &&
-        (word_spans_find(&report->sentence, tokenizer, arena, err) ||
+        (word_spans_find(&report->text, tokenizer, arena, err) ||
          (report->source.count &&
           word_spans_find(&report->source, tokenizer_of_source(tokenizer), arena, err)) ||
          group_all(arrays, report, INTO_WORDS, arena, err) ||
-         (report->next &&
-          !(report->next = labels_with_next(report->sentence.word_labels,
-                                            report->sentence.word_count, arena, err)))))
+         (report->next && !(report->next = labels_with_next(report->text.word_labels,
+                                                            report->text.word_count, arena, err)))))
         return -1;
     for (size_t i = 0; how->hide_first && i < 1 + (report->source.count > 0); i++)
         if ((texts[i]->words ? texts[i]->word_count : texts[i]->count) < 2)

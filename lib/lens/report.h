@@ -30,7 +30,7 @@ struct identity {
     size_t count;      /* reports in the stream, including `failed` */
     size_t failed;     /* missing reports, whose texts failed */
     const char *model; /* csv, tidy: model column if there are several; NULL: none */
-    size_t sentences;  /* texts, which repeat for each model or setting; 0: as many as reports */
+    size_t texts;      /* texts, which repeat for each model or setting; 0: as many as reports */
     size_t blank;      /* blank and failed texts before this one, which its number counts */
     bool stacked;      /* npy, safetensors: the reports are rows of one array */
     bool of_pairs;     /* some text is a pair: tidy has columns of segments */
@@ -42,23 +42,23 @@ struct identity {
 };
 
 /* The number of texts of the stream; the number of this text, from 0, with `blank` added. */
-static inline size_t identity_sentences(const struct identity *identity)
+static inline size_t identity_texts(const struct identity *identity)
 {
-    return identity->sentences ? identity->sentences : identity->count;
+    return identity->texts ? identity->texts : identity->count;
 }
 
-static inline size_t identity_sentence(const struct identity *identity)
+static inline size_t identity_text(const struct identity *identity)
 {
-    size_t texts = identity->sentences;
+    size_t texts = identity->texts;
     return (texts ? identity->index % texts : identity->index) + identity->blank;
 }
 
 /* Tables of a report that belong together: the computation of a query in a head. */
 struct chapter {
-    const struct attention_part *part; /* NULL: the model has only one attention */
-    const struct tokenized *text;      /* text of the query */
+    const struct attention_branch *branch; /* NULL: the model has only one attention */
+    const struct tokenized *text;          /* text of the query */
     size_t layer, head, query;
-    size_t layer_count, head_count; /* numbers of layers and heads of this part */
+    size_t layer_count, head_count; /* numbers of layers and heads of this branch */
     size_t key_count;
     const size_t *shown; /* [shown_count] keys shown to people, ascending */
     size_t shown_count;
@@ -72,9 +72,9 @@ struct report {
     bool untrained;           /* model_is_untrained: titles say so */
     enum precision precision; /* of matrix products */
     const char *mechanism;    /* attention options and edits in words; NULL: none */
-    struct tokenized sentence;
-    struct tokenized source;         /* for cross-attention; otherwise count is 0 */
-    const struct tokenized *corrupt; /* in patching (`sentence` is the clean text); else NULL */
+    struct tokenized text;
+    struct tokenized source;                /* for cross-attention; otherwise count is 0 */
+    const struct tokenized *corrupt;        /* in patching (`text` is the clean one); else NULL */
     const struct tokenized *corrupt_source; /* source of `corrupt`, if it differs; else NULL */
     const struct array *arrays;
     size_t array_count;
@@ -95,12 +95,12 @@ struct report {
     const struct label *next; /* rows of a decoder's cross-attention, `在 → 垫子`; NULL: tokens */
     const char *about;        /* subject for titles; NULL: the text */
     bool causal;
-    bool has_encoder; /* keys of self-attention sites are of the sentence, even with a source */
+    bool has_encoder; /* keys of self-attention sites are of the text, even with a source */
 };
 
 /* The texts of the queries and of the keys, for one attention of the model. */
-const struct tokenized *report_queries(const struct report *report, enum site_part part);
-const struct tokenized *report_keys(const struct report *report, enum site_part part);
+const struct tokenized *report_queries(const struct report *report, enum site_branch branch);
+const struct tokenized *report_keys(const struct report *report, enum site_branch branch);
 
 /* Label each token, for people, with the token after it, which it predicts: `在 → 垫子`. */
 const struct label *labels_with_next(const struct label *labels, size_t count, struct arena *arena,

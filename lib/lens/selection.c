@@ -48,10 +48,10 @@ static const char *usual_meaning(const struct site_word *word, const struct conf
         return NULL;
     snprintf(text, sizeof text, "%.*s", (int)word->size, word->name);
     for (size_t i = 0; i < sizeof usual_words / sizeof *usual_words; i++)
-        for (enum site_part part = 0;
-             part < SITE_PARTS && name_is_among(usual_words[i].words, text); part++)
-            if (site_exists(config, SITE_OF(part, usual_words[i].site)))
-                return site_name(SITE_OF(part, usual_words[i].site));
+        for (enum site_branch branch = 0;
+             branch < SITE_BRANCHES && name_is_among(usual_words[i].words, text); branch++)
+            if (site_exists(config, SITE_OF(branch, usual_words[i].site)))
+                return site_name(SITE_OF(branch, usual_words[i].site));
     return NULL;
 }
 
@@ -277,7 +277,7 @@ static bool is_in_stack(const struct selection *selection, bool encoder)
 {
     const struct site_set sites = selection->sites;
     for (enum site site = site_first(sites); site != SITE_END; site = site_after(sites, site))
-        if (site_row(site)->in_layer && (site_part(site) == PART_SOURCE) == encoder)
+        if (site_row(site)->in_layer && (site_branch(site) == BRANCH_SOURCE) == encoder)
             return true;
     return false;
 }
@@ -285,13 +285,14 @@ static bool is_in_stack(const struct selection *selection, bool encoder)
 /* True for values of the pass in the layers of a text. */
 static bool is_in_text_layers(enum site site)
 {
-    return site_row(site)->in_layer && site_part(site) != PART_SOURCE && !site_is_effective(site);
+    return site_row(site)->in_layer && site_branch(site) != BRANCH_SOURCE &&
+           !site_is_effective(site);
 }
 
 /* Where attention is, in a model that has mixers in some layers. */
 static bool lacks_attention(const struct config *config, size_t layer)
 {
-    return config_keeps_state(config) && !attention_of(config, PART_SENTENCE, layer);
+    return config_keeps_state(config) && !attention_of(config, BRANCH_TEXT, layer);
 }
 
 static void say_first(char text[64], const struct config *config)
@@ -312,7 +313,7 @@ int selection_layers(struct selection *selection, const char *list, const struct
     const char *owner = has_encoder(config) ? "decoder" : "model";
     struct index_range range = {"--layer", owner, "layer", config->n_layer};
     struct index_range encoder = {"--layer", "encoder", "layer",
-                                  stack_of(config, PART_SOURCE)->layers};
+                                  stack_of(config, BRANCH_SOURCE)->layers};
     struct layers *layers = &selection->layers;
     struct site_set all = all_sites(config);
     char first[64];
@@ -394,8 +395,8 @@ int selection_heads(struct selection *selection, const char *list, const struct 
     struct index_range range = {"--head", "model", "head", config_most_heads(config)};
     const struct site_set sites = selection->sites;
     for (enum site site = site_first(sites); site != SITE_END; site = site_after(sites, site)) {
-        bool of_keys = site_axes(site) == AXES_GROUP_TOKEN_DIM; /* named by query heads */
-        enum site named = of_keys ? SITE_OF(site_part(site), SITE_WEIGHTS) : site;
+        bool of_keys = site_axes(site) == AXES_KV_HEAD_TOKEN_DIM; /* named by query heads */
+        enum site named = of_keys ? SITE_OF(site_branch(site), SITE_WEIGHTS) : site;
         if (site_has_heads(site) && site_axes(site) != AXES_COPY_TOKEN_CHANNEL)
             range.count = num_min(range.count, site_heads(config, named, 0));
     }
@@ -444,7 +445,7 @@ struct layers selection_layers_of(const struct selection *selection, enum site s
     static const size_t none = 0;
     if (!site_row(site)->in_layer)
         return (struct layers){&none, 1};
-    return site_part(site) == PART_SOURCE ? selection->encoder_layers : selection->layers;
+    return site_branch(site) == BRANCH_SOURCE ? selection->encoder_layers : selection->layers;
 }
 
 void selection_watch(const struct selection *selection, struct watch *watch)
@@ -469,17 +470,17 @@ void selection_watch(const struct selection *selection, struct watch *watch)
 
 /* --- a model's attentions --------------------------------------------------------------------- */
 
-const struct attention_part attention_parts[ATTENTION_PARTS] = {
-    [PART_SENTENCE] = {"self", "self-attention of the decoder"},
-    [PART_SOURCE] = {"encoder", "self-attention of the encoder"},
-    [PART_CROSS] = {"cross", "cross-attention"},
+const struct attention_branch attention_branches[ATTENTION_BRANCHES] = {
+    [BRANCH_TEXT] = {"self", "self-attention of the decoder"},
+    [BRANCH_SOURCE] = {"encoder", "self-attention of the encoder"},
+    [BRANCH_CROSS] = {"cross", "cross-attention"},
 };
 
 bool selection_has_queries(const struct selection *selection, enum site site)
 {
-    return !site_set_has(selection->all_tokens, site) && site_axes(site) != AXES_GROUP_TOKEN_DIM &&
-           site_axes(site) != AXES_FIRST_CHANNEL && site_axes(site) != AXES_HEAD_KEY_VALUE &&
-           site_part(site) != PART_SOURCE;
+    return !site_set_has(selection->all_tokens, site) &&
+           site_axes(site) != AXES_KV_HEAD_TOKEN_DIM && site_axes(site) != AXES_FIRST_CHANNEL &&
+           site_axes(site) != AXES_HEAD_KEY_VALUE && site_branch(site) != BRANCH_SOURCE;
 }
 
 size_t selection_query_count(const struct selection *selection, const struct tokenized *text)

@@ -127,7 +127,7 @@ size_t selection_query_count(const struct selection *selection, const struct tok
 
 /* --- attentions of a model: one, or with an encoder three ------------------------------------- */
 
-extern const struct attention_part {
+extern const struct attention_branch {
     const char *name;  /* value of --part */
     const char *words; /* name in titles */
-} attention_parts[ATTENTION_PARTS];
+} attention_branches[ATTENTION_BRANCHES];

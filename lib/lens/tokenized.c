@@ -214,7 +214,7 @@ int tokenized_make(struct tokenized *tokenized, const struct input *input,
         label_tokens(tokenized, &tokens, limits->start_is_unnumbered ? tokens.added[0] : 0,
                      limits->tokenizer, arena, err))
         return -1;
-    tokenized->text = input->text;
+    tokenized->raw = input->text;
     tokenized->size = input->text ? input->size : 0;
     tokenized->pair = input->pair;
     return 0;
@@ -231,14 +231,14 @@ int tokenized_begin(struct tokenized *tokenized, const struct token_limits *limi
     if (put_start(&tokens, config, arena, err) ||
         tokenized_label(tokenized, &tokens, limits->tokenizer, arena, err))
         return -1;
-    tokenized->text = limits->tokenizer ? "" : NULL;
+    tokenized->raw = limits->tokenizer ? "" : NULL;
     return 0;
 }
 
 int tokenized_table(struct table *table, const struct tokenized *tokenized, const char *title,
                     struct arena *arena, struct err *err)
 {
-    const unsigned place_flags = tokenized->text ? 0 : COLUMN_DATA_ONLY;
+    const unsigned place_flags = tokenized->raw ? 0 : COLUMN_DATA_ONLY;
     struct table_rows rows = {.most = tokenized->count, .arena = arena, .err = err};
     for (size_t i = 0; i < tokenized->count; i++, rows_next(&rows)) {
         struct token token = tokenized->tokens[i];
@@ -252,9 +252,9 @@ int tokenized_table(struct table *table, const struct tokenized *tokenized, cons
         rows_title(&rows, "token");
         rows_integer(&rows, "id", 0, token.id);
         rows_integer(&rows, "start", place_flags,
-                     tokenized->text ? (long long)token.start : COLUMN_MISSING);
+                     tokenized->raw ? (long long)token.start : COLUMN_MISSING);
         rows_integer(&rows, "end", place_flags,
-                     tokenized->text ? (long long)token.end : COLUMN_MISSING);
+                     tokenized->raw ? (long long)token.end : COLUMN_MISSING);
         if (tokenized->segments)
             rows_integer(&rows, "segment", 0, tokenized->segments[i]);
         rows_label(&rows, "text", COLUMN_SHRINKS, tokenized->labels[i]);
@@ -353,8 +353,8 @@ const struct label *labels_of_words(const struct tokenizer *tokenizer, size_t co
 
 void tokenized_visible(struct buf *out, const struct tokenized *tokenized)
 {
-    if (tokenized->text) {
-        label_line(out, tokenized->text, tokenized->size);
+    if (tokenized->raw) {
+        label_line(out, tokenized->raw, tokenized->size);
         if (tokenized->pair.bytes) {
             buf_text(out, " │ ");
             label_line(out, tokenized->pair.bytes, tokenized->pair.size);
@@ -525,7 +525,7 @@ const char *wording_around(const uint32_t *ids, size_t count, size_t marked,
 static struct token_bytes text_of(const struct tokenized *text, size_t token)
 {
     return text->pair.bytes && token >= text->second ? text->pair
-                                                     : (struct token_bytes){text->text, text->size};
+                                                     : (struct token_bytes){text->raw, text->size};
 }
 
 /* Is byte `at` part of a white-space character? */
@@ -675,7 +675,7 @@ int word_spans_find(struct tokenized *tokenized, const struct tokenizer *tokeniz
     struct label *labels = arena_alloc(arena, most, sizeof *labels, err);
     if (!spans || !labels)
         return -1;
-    if (!text.text) { /* ids get the text that they spell */
+    if (!text.raw) { /* ids get the text that they spell */
         struct buf bytes = {0};
         struct token *tokens = arena_alloc(arena, text.count, sizeof *tokens, err);
         for (size_t i = 0; tokens && i < text.count; i++) {
@@ -684,9 +684,9 @@ int word_spans_find(struct tokenized *tokenized, const struct tokenizer *tokeniz
             tokens[i] = (struct token){id, false, start, bytes.size};
         }
         text.size = bytes.size;
-        text.text = buf_keep(&bytes, arena, err);
+        text.raw = buf_keep(&bytes, arena, err);
         text.tokens = tokens;
-        if (!tokens || !text.text)
+        if (!tokens || !text.raw)
             return -1;
     }
 
@@ -735,15 +735,13 @@ const bool *word_starts(const struct tokenizer *tokenizer, size_t count, struct 
     return any ? starts : NULL;
 }
 
-size_t tokenized_opening(const struct tokenized *sentence, const struct config *config,
-                         long long mask)
+size_t tokenized_opening(const struct tokenized *text, const struct config *config, long long mask)
 {
     const bool at_end = config->answers == ANSWER_OF_LAST || config->answers == ANSWER_OF_EACH;
     if (config_classifies(config))
-        return at_end ? sentence->count - 1 : 0;
-    for (size_t i = sentence->count; i-- > 0;)
-        if (sentence->ids[i] == mask)
+        return at_end ? text->count - 1 : 0;
+    for (size_t i = text->count; i-- > 0;)
+        if (text->ids[i] == mask)
             return i;
-    return sentence->count - 1 -
-           (sentence->added_after < sentence->count ? sentence->added_after : 0);
+    return text->count - 1 - (text->added_after < text->count ? text->added_after : 0);
 }

@@ -50,7 +50,7 @@ struct named_positions {
 struct text_range;
 
 struct tokenized {
-    const char *text; /* NULL: ids were given */
+    const char *raw; /* NULL: ids were given */
     size_t size;
     const struct token *tokens;      /* [count] */
     const uint32_t *ids;             /* [count] token ids */
@@ -101,8 +101,7 @@ bool tokenized_is_added(const struct tokenized *tokenized, size_t index);
 
 /* The position whose prediction a page shows when it opens: of classes, where the model answers;
  * the last mask token; else the last token before those that were added at the end. */
-size_t tokenized_opening(const struct tokenized *sentence, const struct config *config,
-                         long long mask);
+size_t tokenized_opening(const struct tokenized *text, const struct config *config, long long mask);
 
 /* The first token that begins inside a character, as in Chinese and emoji; `count`: none. */
 size_t tokenized_first_part(const struct tokenized *tokenized);

@@ -56,7 +56,7 @@ static int write_names(void *context, const struct json *root, struct err *err)
     const char *class = "";
     const size_t classes = c->n_class;
     json_get_text(json_first(json_given(root, "architectures")), &class);
-    bool of_spans = classes == 2 && (strcmp(c->class_head->rows->name, "qa_outputs") == 0 ||
+    bool of_spans = classes == 2 && (strcmp(c->classifier->rows->name, "qa_outputs") == 0 ||
                                      name_ends_in(class, "ForQuestionAnswering"));
     json_get_text(json_member(root, "problem_type"), &problem);
     names->viewer->spans = of_spans;
@@ -234,17 +234,17 @@ void viewer_release_shared(struct viewer *shared)
     *shared = (struct viewer){0};
 }
 
-int viewer_tokenize(const struct viewer *viewer, struct tokenized *text, enum site_part part,
+int viewer_tokenize(const struct viewer *viewer, struct tokenized *text, enum site_branch branch,
                     const struct input *input, struct arena *arena, struct err *err)
 {
-    bool is_source = part == PART_SOURCE;
+    bool is_source = branch == BRANCH_SOURCE;
     struct config config = viewer->model.config;
     if (viewer->reads_any_length)
         config.n_positions = 0;
     const struct token_limits limits = {
         .tokenizer = is_source ? tokenizer_of_source(viewer->tokenizer) : viewer->tokenizer,
         .config = &config,
-        .vocabulary = stack_of(&config, part)->embed.rows,
+        .vocabulary = stack_of(&config, branch)->embed.rows,
         .why = viewer->why,
         .starts = !is_source && viewer->starts,
         .start_is_unnumbered = viewer->start_is_unnumbered,
@@ -273,7 +273,7 @@ static int shift_source(const struct viewer *viewer, struct tokenized *text,
     tokens.items[0].id = (uint32_t)viewer->model.config.bos_id;
     if (tokenized_label(text, &tokens, viewer->tokenizer, arena, err))
         return -1;
-    text->text = source->text;
+    text->raw = source->raw;
     text->size = source->size;
     text->pair = source->pair;
     return 0;
@@ -286,12 +286,12 @@ int viewer_read(const struct viewer *viewer, struct text_with_source *pair,
     const struct config *c = &viewer->model.config;
     *pair = (struct text_with_source){0};
     if (config_classifies(c) && config_reads_source(c) && !(input && source) && (input || source))
-        return err_if(viewer_tokenize(viewer, &pair->source, PART_SOURCE, input ? input : source,
+        return err_if(viewer_tokenize(viewer, &pair->source, BRANCH_SOURCE, input ? input : source,
                                       arena, err) ||
-                      shift_source(viewer, &pair->sentence, &pair->source, arena, err));
-    if (viewer_tokenize(viewer, &pair->sentence, PART_SENTENCE, input, arena, err))
+                      shift_source(viewer, &pair->text, &pair->source, arena, err));
+    if (viewer_tokenize(viewer, &pair->text, BRANCH_TEXT, input, arena, err))
         return -1;
-    return source && viewer_tokenize(viewer, &pair->source, PART_SOURCE, source, arena, err)
+    return source && viewer_tokenize(viewer, &pair->source, BRANCH_SOURCE, source, arena, err)
                ? err_prefix(err, "source")
                : 0;
 }
@@ -328,9 +328,9 @@ int viewer_run(struct viewer *viewer, const struct selection *selection,
 
 struct text viewer_text(const struct text_with_source *pair)
 {
-    return (struct text){.ids = pair->sentence.ids,
-                         .count = pair->sentence.count,
-                         .segments = pair->sentence.segments,
+    return (struct text){.ids = pair->text.ids,
+                         .count = pair->text.count,
+                         .segments = pair->text.segments,
                          .source_ids = pair->source.count ? pair->source.ids : NULL,
                          .source_count = pair->source.count,
                          .prompt_count = pair->prompt_count,
@@ -344,24 +344,24 @@ struct text viewer_text(const struct text_with_source *pair)
 
 size_t viewer_visible_maps(const struct viewer *viewer, enum site site, size_t layer, size_t heads)
 {
-    enum site_part part = site_part(site);
+    enum site_branch branch = site_branch(site);
     /* masks are made of masked scores: of hidden keys -inf, or 0 in linear attention and with
      * --mask-after */
     bool of_scores = site_is_of_mask(site);
     if ((!of_scores && site_id(site) != SITE_MASKED && site_id(site) != SITE_WEIGHTS) ||
-        part == PART_MIXER)
+        branch == BRANCH_MIXER)
         return 0;
-    const struct sublayer *attention = attention_of(&viewer->model.config, part, layer);
+    const struct sublayer *attention = attention_of(&viewer->model.config, branch, layer);
     if (!attention)
         return 0;
     const struct score_rule *rule = &attention->score;
-    bool gives_values = edits_have(viewer->edits, SITE_OF(part, SITE_WEIGHTS), layer);
+    bool gives_values = edits_have(viewer->edits, SITE_OF(branch, SITE_WEIGHTS), layer);
     bool by_head = false;
     bool plain = rule->back == SIZE_MAX && !rule->pattern;
     for (size_t i = 0; viewer->edits && i < viewer->edits->count; i++) {
         const struct edits one = {&viewer->edits->items[i], 1};
         bool knockout = one.items->op == EDIT_FORBID;
-        if (!edits_have(&one, SITE_OF(part, SITE_MASKED), layer))
+        if (!edits_have(&one, SITE_OF(branch, SITE_MASKED), layer))
             continue;
         plain = plain && !knockout;
         by_head |= knockout && one.items->heads.count;
@@ -378,7 +378,7 @@ static int find_visible(struct array *array, const struct viewer *viewer,
                         struct err *err)
 {
     size_t layer = (size_t)array->layer;
-    enum site_part part = site_part(array->site);
+    enum site_branch branch = site_branch(array->site);
     size_t maps =
         array->data ? viewer_visible_maps(viewer, array->site, layer, array->heads.size) : 0;
     if (!maps)
@@ -391,21 +391,21 @@ static int find_visible(struct array *array, const struct viewer *viewer,
         return -1;
     /* positions in edits refer to the text, or to its prompt */
     struct edit_block block = {
-        .site = SITE_OF(part, SITE_MASKED),
+        .site = SITE_OF(branch, SITE_MASKED),
         .layer = layer,
         .text = text,
         .number = asked->first + text,
         .columns = keys,
         .grows = pair->grows,
-        .row_places = pair->prompt_count ? pair->prompt_count : pair->sentence.count,
+        .row_places = pair->prompt_count ? pair->prompt_count : pair->text.count,
         .column_places = pair->prompt_count ? pair->prompt_count : keys,
     };
     for (size_t i = 0; i < count; i++) {
         block.data = visible + i * keys;
         block.first_head = array->heads.numbers[i / rows];
         block.first_row = array->rows.numbers ? array->rows.numbers[i % rows] : i % rows;
-        visible_row(block, &attention_of(&viewer->model.config, part, layer)->score, viewer->edits,
-                    memory);
+        visible_row(block, &attention_of(&viewer->model.config, branch, layer)->score,
+                    viewer->edits, memory);
     }
     array->visible = visible;
     array->visible_step = maps > 1 ? rows * keys : 0;
@@ -436,7 +436,7 @@ static int complete(const struct viewer *viewer, const struct capture_request *a
         array->visible = is_mask ? NULL : array->visible;
         if (!array->rows.numbers)
             continue;
-        const struct tokenized *sentence = &asked->pairs[text].sentence;
+        const struct tokenized *sentence = &asked->pairs[text].text;
         const struct label *of = next && array_predicts(array) ? next : sentence->labels;
         size_t count = array->rows.size;
         struct label *labels = arena_alloc(arena, count, sizeof *labels, err);
@@ -469,7 +469,7 @@ int viewer_report(struct report *report, const struct viewer *viewer, struct are
         .untrained = model_is_untrained(&viewer->model),
         .precision = viewer->model.weights.precision,
         .mechanism = mechanism && *mechanism ? mechanism : NULL,
-        .has_encoder = true, /* even without an encoder: report_keys is then the sentence */
+        .has_encoder = true, /* even without an encoder: report_keys is then the text */
     };
     return mechanism ? 0 : -1;
 }
@@ -500,18 +500,18 @@ int viewer_reports(const struct viewer *viewer, const struct capture_request *as
     report.head_count = asked->selection->head_count;
     report.layers = asked->selection->layers;
     report.encoder_layers = asked->selection->encoder_layers;
-    const struct sublayer *attention = first_attention(config, PART_SENTENCE);
+    const struct sublayer *attention = first_attention(config, BRANCH_TEXT);
     report.causal = !attention || attention->score.ahead == 0;
     report.has_encoder = has_encoder(config);
     for (size_t i = 0; i < asked->count; i++) {
-        const struct tokenized *sentence = &asked->pairs[i].sentence;
+        const struct tokenized *text = &asked->pairs[i].text;
         const struct label *next = NULL;
-        if (has_encoder(config) && sentence->labels &&
-            !(next = labels_with_next(sentence->labels, sentence->count, arena, err)))
+        if (has_encoder(config) && text->labels &&
+            !(next = labels_with_next(text->labels, text->count, arena, err)))
             return -1;
         if (complete(viewer, asked, i, &lists[i], next, arena, err))
             return -1;
-        report.sentence = *sentence;
+        report.text = *text;
         report.source = asked->pairs[i].source;
         report.arrays = lists[i].items;
         report.array_count = lists[i].count;
@@ -533,7 +533,7 @@ int viewer_capture(struct viewer *viewer, const struct capture_request *asked, s
         return -1;
     for (size_t i = 0; i < asked->count; i++) {
         items[i] = viewer_text(&asked->pairs[i]);
-        capture.lists[i].wanted = selection_queries(asked->selection, &asked->pairs[i].sentence);
+        capture.lists[i].wanted = selection_queries(asked->selection, &asked->pairs[i].text);
     }
     return err_if(viewer_run(viewer, asked->selection, &texts, tap, err) ||
                   viewer_reports(viewer, asked, capture.lists, arena, err));
@@ -545,7 +545,7 @@ bool viewer_goes_by_map(const struct viewer *viewer, const struct capture_reques
 {
     const struct selection *selection = asked->selection;
     const struct config *config = &viewer->model.config;
-    size_t tokens = asked->pairs[0].sentence.count;
+    size_t tokens = asked->pairs[0].text.count;
     const struct site_set sites = selection->sites;
     size_t heads = 0;
     for (enum site site = site_first(sites); site != SITE_END; site = site_after(sites, site)) {
@@ -555,8 +555,7 @@ bool viewer_goes_by_map(const struct viewer *viewer, const struct capture_reques
     }
     if (asked->count != 1 || config_reads_source(config) || has_encoder(config) ||
         !site_exists(config, SITE_RESID_PRE) ||
-        heads <
-            FLOATS_AT_ONCE / tokens / selection_query_count(selection, &asked->pairs[0].sentence))
+        heads < FLOATS_AT_ONCE / tokens / selection_query_count(selection, &asked->pairs[0].text))
         return false;
     for (size_t i = 0; viewer->edits && i < selection->layers.count; i++)
         if (edits_have(viewer->edits, SITE_RESID_PRE, selection->layers.items[i]))
@@ -569,10 +568,10 @@ static int plan_maps(struct capture *plan, const struct capture_request *asked,
                      const struct config *config, struct arena *arena, struct err *err)
 {
     const struct selection *selection = asked->selection;
-    size_t tokens = asked->pairs[0].sentence.count;
+    size_t tokens = asked->pairs[0].text.count;
     if (capture_init(plan, selection, config, 1, arena, err))
         return -1;
-    plan->lists->wanted = selection_queries(selection, &asked->pairs[0].sentence);
+    plan->lists->wanted = selection_queries(selection, &asked->pairs[0].text);
     for (size_t i = 0; i < selection->layers.count; i++)
         for (enum site site = FIRST_MAP; site <= LAST_MAP; site++) {
             struct array map = {.site = site,
@@ -596,7 +595,7 @@ int viewer_capture_by_map(struct viewer *viewer, const struct capture_request *a
     struct report found = {.arrays = NULL};
     struct arena pass = {0};
     const struct config *c = &viewer->model.config;
-    size_t cells = asked->pairs[0].sentence.count * c->n_embd;
+    size_t cells = asked->pairs[0].text.count * c->n_embd;
     float *stream = arena_room(arena, cells, sizeof *stream, err);
     struct stream_start start = {.streams = (const float *const[]){stream}};
     struct capture_request one = {&selection, asked->pairs, 1, asked->first, &found, NULL};
@@ -642,7 +641,7 @@ static double site_floats(const struct viewer *viewer, const struct selection *s
                           enum site site, const struct text_with_source *pair, bool all)
 {
     const struct config *config = &viewer->model.config;
-    size_t tokens = pair->sentence.count, count = 0;
+    size_t tokens = pair->text.count, count = 0;
     bool whole = all || !selection->heads || site_set_has(selection->whole, site);
     if (!site_size(&count, config, site, whole ? config_most_heads(config) : selection->head_count,
                    tokens, pair->source.count))
@@ -651,8 +650,7 @@ static double site_floats(const struct viewer *viewer, const struct selection *s
         return (double)config_logits(config);
     if (all || !selection_has_queries(selection, site) || !tokens)
         return (double)count;
-    return (double)count / (double)tokens *
-           (double)selection_query_count(selection, &pair->sentence);
+    return (double)count / (double)tokens * (double)selection_query_count(selection, &pair->text);
 }
 
 double viewer_captured_bytes(const struct viewer *viewer, const struct selection *selection,
@@ -695,7 +693,7 @@ static double pass_bytes(const struct viewer *viewer, const struct selection *se
 {
     bool lends = way != CAPTURE_NOTHING;
     const struct config *config = &viewer->model.config;
-    size_t tokens = num_max(pair->sentence.count, pair->source.count);
+    size_t tokens = num_max(pair->text.count, pair->source.count);
     size_t threads = pool_threads(viewer->machine.pool);
     double bytes = (double)pass_memory_bytes(config, tokens) +
                    (double)attention_bytes(config, tokens, tokens, threads);
@@ -704,10 +702,10 @@ static double pass_bytes(const struct viewer *viewer, const struct selection *se
     if (way == CAPTURE_ROWS)
         bytes += (double)attention_rows_bytes(tokens) * (double)threads;
     if (site_set_has_effective(sites)) {
-        bytes += effective_bytes(selection, config, pair->sentence.count);
+        bytes += effective_bytes(selection, config, pair->text.count);
         for (enum site site = site_first(named); site != SITE_END; site = site_after(named, site))
             if (site_is_effective(site))
-                site_set_add(&sites, SITE_OF(site_part(site), SITE_WEIGHTS));
+                site_set_add(&sites, SITE_OF(site_branch(site), SITE_WEIGHTS));
         lends = false;
     }
     for (enum site site = site_first(sites); site != SITE_END; site = site_after(sites, site))

@@ -37,7 +37,7 @@ struct viewer {
 
 /* A text and, for cross-attention, its source. */
 struct text_with_source {
-    struct tokenized sentence;
+    struct tokenized text;
     struct tokenized source;
     size_t prompt_count;       /* number of prompt tokens, as in forward.h; 0: all */
     bool grows;                /* token -1 of edits is the last prompt token, then each later one */
@@ -96,8 +96,9 @@ void viewer_expect(struct viewer *viewer, enum expected what, size_t count);
  * `most_bytes`, and into half of the memory that is free now. */
 void viewer_pack(struct viewer *viewer, size_t most_bytes);
 
-/* Tokenize an input (NULL: only the beginning token) as a text or, for PART_SOURCE, as a source. */
-int viewer_tokenize(const struct viewer *viewer, struct tokenized *text, enum site_part part,
+/* Tokenize an input (NULL: only the beginning token) as a text or, for BRANCH_SOURCE, as a
+ * source. */
+int viewer_tokenize(const struct viewer *viewer, struct tokenized *text, enum site_branch branch,
                     const struct input *input, struct arena *arena, struct err *err);
 
 /* Tokenize an input (NULL: the model's beginning token) and a source, which may be NULL. */

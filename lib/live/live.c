@@ -54,8 +54,8 @@ static int growing_begin(struct text_with_source *pair, const struct viewer *vie
                     err))
         return -1;
     if (has_source) { /* a decoder's prompt has no end token */
-        pair->sentence.count -= pair->sentence.added_after;
-        pair->sentence.added_after = 0;
+        pair->text.count -= pair->text.added_after;
+        pair->text.added_after = 0;
     }
     return 0;
 }
@@ -138,7 +138,7 @@ static int take_numbers(void *context, const struct announcement *announced, str
         growing->logits = copy;
         return 0;
     }
-    float *sums = growing->weights[site_part(announced->site) == PART_CROSS];
+    float *sums = growing->weights[site_branch(announced->site) == BRANCH_CROSS];
     const size_t heads = values->shape[0], rows = values->shape[1], keys = values->shape[2];
     for (size_t head = 0; head < heads; head++)
         for (size_t key = 0; key < keys; key++)
@@ -149,7 +149,7 @@ static int take_numbers(void *context, const struct announcement *announced, str
 /* Find the numbers after the last token, with the viewer's edits. */
 static int growing_read(struct growing *growing, struct err *err)
 {
-    static const enum site_part parts[] = {PART_SENTENCE, PART_CROSS};
+    static const enum site_branch branches[] = {BRANCH_TEXT, BRANCH_CROSS};
     struct continuation *text = &growing->text;
     const size_t counts[] = {text->count, text->source->count};
     const struct config *config = &text->viewer->model.config;
@@ -163,7 +163,7 @@ static int growing_read(struct growing *growing, struct err *err)
         continuation_run(text, text->count - 1, NULL, tap, err))
         return -1;
     for (size_t i = 0; i < 2; i++) {
-        enum site weights = SITE_OF(parts[i], SITE_WEIGHTS);
+        enum site weights = SITE_OF(branches[i], SITE_WEIGHTS);
         growing->weights[i] = NULL;
         if (!site_exists(config, weights))
             continue;
@@ -238,7 +238,7 @@ static int read_text(struct live *live, struct text_with_source *pair,
     if (growing_take(growing, &live->viewer, request, err))
         return -1;
     *pair = growing->pair;
-    return continuation_whole(&pair->sentence, &growing->text, arena, err);
+    return continuation_whole(&pair->text, &growing->text, arena, err);
 }
 
 /* Whether the bytes of a text have its tokens when they are read again: commands may give it as
@@ -246,12 +246,12 @@ static int read_text(struct live *live, struct text_with_source *pair,
 static bool is_typed(const struct live *live, const struct text_with_source *pair,
                      struct arena *arena)
 {
-    const struct tokenized *text = &pair->sentence;
-    const struct input input = {.text = text->text, .size = text->size};
+    const struct tokenized *text = &pair->text;
+    const struct input input = {.text = text->raw, .size = text->size};
     struct tokenized again = {0};
     struct err unused = {0};
     return !pair->source.count && text->size &&
-           !viewer_tokenize(&live->viewer, &again, PART_SENTENCE, &input, arena, &unused) &&
+           !viewer_tokenize(&live->viewer, &again, BRANCH_TEXT, &input, arena, &unused) &&
            again.count == text->count &&
            memcmp(again.ids, text->ids, text->count * sizeof *text->ids) == 0;
 }
@@ -290,14 +290,14 @@ static int write_look(struct live *live, struct stream *out, const struct live_r
 {
     const struct config *config = &live->viewer.model.config;
     const struct site_set shown = selection.sites;
-    bool is_much = page_explained_numbers(config, pair->sentence.count) > CELLS_MAX ||
-                   stack_of(config, PART_SOURCE)->layers; /* too much to run at every keystroke */
+    bool is_much = page_explained_numbers(config, pair->text.count) > CELLS_MAX ||
+                   stack_of(config, BRANCH_SOURCE)->layers; /* too much to run at every keystroke */
     const struct site_set explained = is_much ? (struct site_set){0} : page_explained_sites(config);
     struct report *report = arena_alloc(&live->arena, 1, sizeof *report, err);
     struct report parts[2];
     struct next_plan plan;
     struct page_facts facts = {.config = config,
-                               .sentence = &pair->sentence,
+                               .text = &pair->text,
                                .source = &pair->source,
                                .by_ids = request->added && *request->added &&
                                          !is_typed(live, pair, &live->arena),
@@ -313,7 +313,7 @@ static int write_look(struct live *live, struct stream *out, const struct live_r
         bool of_token = i > 0 && request->of_token; /* not the model's output, which is the last */
         if (lens && of_token) {
             lens->of_one = true;
-            lens->position = num_min(request->token, pair->sentence.count - 1);
+            lens->position = num_min(request->token, pair->text.count - 1);
         } else if (lens) {
             lens->known = &live->known[i];
         }
@@ -326,8 +326,8 @@ static int write_look(struct live *live, struct stream *out, const struct live_r
         viewer_capture(&live->viewer, &asked, &live->arena, err) ||
         choose_sites(&parts[0], report, shown, &live->arena, err) ||
         choose_sites(&parts[1], report, explained, &live->arena, err) ||
-        next_tokens_of_report(&facts.next, &plan, report, &pair->sentence, &live->arena, err) ||
-        page_sentence_put(out, &parts[0], true, &facts, err));
+        next_tokens_of_report(&facts.next, &plan, report, &pair->text, &live->arena, err) ||
+        page_text_put(out, &parts[0], true, &facts, err));
 }
 
 int live_write(struct live *live, struct stream *out, const struct live_request *request,
@@ -351,7 +351,7 @@ int live_write(struct live *live, struct stream *out, const struct live_request 
     viewer->edits = NULL;
     if (failed) {
         memset(live->known, 0, sizeof live->known);
-    } else if (live->known->ids == pair.sentence.ids) {
+    } else if (live->known->ids == pair.text.ids) {
         struct arena before = live->before;
         live->before = live->arena;
         live->arena = before;
@@ -370,19 +370,19 @@ int live_write_origin(struct live *live, struct stream *out, const struct live_r
     struct score_attribution found;
     struct arena arena = {0};
     struct score_plan plan = {.viewer = viewer,
-                              .head = {PART_SENTENCE, asked->layer, asked->head},
+                              .head = {BRANCH_TEXT, asked->layer, asked->head},
                               .query = asked->query,
                               .key = asked->key,
                               .against = asked->less_mean ? AGAINST_MEAN : AGAINST_NOTHING,
                               .depth = PAGE_ORIGIN_DEPTH};
     int failed = read_text(live, &pair, request, &arena, err);
     if (!failed && (asked->layer >= config->n_layer || asked->head >= config->n_head ||
-                    asked->query >= pair.sentence.count))
+                    asked->query >= pair.text.count))
         failed =
             err_usage(err, "expected a head and a query of the text, found head %zu.%zu, query %zu",
                       asked->layer, asked->head, asked->query);
     if (!failed) {
-        report.sentence = pair.sentence;
+        report.text = pair.text;
         failed = score_attribution_make(&found, &report, &plan, &pair, &arena, err);
     }
     if (!failed) {
@@ -475,9 +475,9 @@ static int put_next(struct live *live, struct stream *out, const struct next_lik
     for (size_t i = 0; i < whole.count; i++)
         json_put_text(&json, NULL, whole.labels[i].text);
     json_put_close(&json, ']');
-    const struct text_with_source pair = {.sentence = whole, .source = *text->source};
+    const struct text_with_source pair = {.text = whole, .source = *text->source};
     if (is_typed(live, &pair, arena)) {
-        json_put_bytes(&json, "text", whole.text, whole.size);
+        json_put_bytes(&json, "text", whole.raw, whole.size);
     } else {
         json_put_open(&json, "ids", '[');
         for (size_t i = 0; i < whole.count; i++)
@@ -525,7 +525,7 @@ int live_write_knockout(struct live *live, struct stream *out, const struct live
     struct viewer *viewer = &live->viewer;
     const struct edit_range last = {-1, -1}, hidden = {(ptrdiff_t)key, (ptrdiff_t)key};
     const struct edit without = {.site =
-                                     SITE_OF(of_source ? PART_CROSS : PART_SENTENCE, SITE_MASKED),
+                                     SITE_OF(of_source ? BRANCH_CROSS : BRANCH_TEXT, SITE_MASKED),
                                  .op = EDIT_FORBID,
                                  .tokens = {&last, 1},
                                  .columns = {&hidden, 1}};

@@ -18,7 +18,7 @@ enum { ROWS_AT_ONCE = 32 }; /* rows of a matrix that are copied at a time */
 const struct attribution_way attribution_ways[ATTRIBUTION_WAYS] = {
     [BY_PART] = {"part", "heads, MLPs, biases and embeddings; they sum to the logit (default)",
                  "attribution"},
-    [BY_SOURCE] = {"source", "heads, split by the source token", "attribution_by_source"},
+    [BY_KEY] = {"source", "heads, split by the source token", "attribution_by_source"},
     [BY_NEURON] = {"neuron", "neurons (hidden channels) of the MLPs", "attribution_by_neuron"},
     [BY_EXPERT] = {"expert", "experts of mixtures; those of a layer sum to its MLP",
                    "attribution_by_expert"},
@@ -27,10 +27,10 @@ const struct attribution_way attribution_ways[ATTRIBUTION_WAYS] = {
     [BY_TOKEN] = {"token", "tokens of the text, by the gradients of the logit (--method)", NULL},
 };
 
-#define CROSS(id) SITE_OF(PART_CROSS, SITE_##id)
-#define PER_LAYER(id) SITE_OF(PART_PER_LAYER, SITE_##id)
-#define MIXER(id) SITE_OF(PART_MIXER, SITE_##id)
-#define LAUREL(id) SITE_OF(PART_LAUREL, SITE_##id)
+#define CROSS(id) SITE_OF(BRANCH_CROSS, SITE_##id)
+#define PER_LAYER(id) SITE_OF(BRANCH_PER_LAYER, SITE_##id)
+#define MIXER(id) SITE_OF(BRANCH_MIXER, SITE_##id)
+#define LAUREL(id) SITE_OF(BRANCH_LAUREL, SITE_##id)
 
 /* Sites that are captured: only the row of the position, but of values all rows. */
 static const enum site captured_sites[] = {
@@ -47,12 +47,12 @@ static const enum site captured_sites[] = {
 enum { OF_TEXT, OF_CROSS, OF_MIXER, READERS };
 
 static const struct {
-    enum site_part part;
-    const char *prefix, *by_source;
+    enum site_branch branch;
+    const char *prefix, *by_key;
 } readers[READERS] = {
-    [OF_TEXT] = {PART_SENTENCE, "", "attribution_by_source"},
-    [OF_CROSS] = {PART_CROSS, "cross_", "cross_attribution_by_source"},
-    [OF_MIXER] = {PART_MIXER, "mix_", "mix_attribution_by_source"},
+    [OF_TEXT] = {BRANCH_TEXT, "", "attribution_by_source"},
+    [OF_CROSS] = {BRANCH_CROSS, "cross_", "cross_attribution_by_source"},
+    [OF_MIXER] = {BRANCH_MIXER, "mix_", "mix_attribution_by_source"},
 };
 
 enum { CAPTURED_SITES = sizeof captured_sites / sizeof *captured_sites };
@@ -78,7 +78,7 @@ struct way {
     double *inner;  /* [I or H · dv] direction at the input of the sublayer's last matrix */
     bool is_split;  /* BY_FEATURE: the dictionary's site was on the way */
     double bias, edited; /* contributions of biases and edits in a stage: embedding, layer, end */
-    struct axis columns[READERS]; /* columns of the result; BY_SOURCE: of each reader */
+    struct axis columns[READERS]; /* columns of the result; BY_KEY: of each reader */
     float *cells[READERS];        /* [stages, layers or layers · heads; columns] */
     struct arena scratch;
     struct err *err;
@@ -129,7 +129,7 @@ static int run(struct way *way, const struct tokenized *sentence)
     for (size_t i = 0; i < CAPTURED_SITES; i++) {
         enum site id = site_id(captured_sites[i]);
         bool of_source = id == SITE_V || id == SITE_WEIGHTS || id == SITE_DIFFERENCE;
-        if (site_exists(c, captured_sites[i]) && (!of_source || way->plan->by == BY_SOURCE))
+        if (site_exists(c, captured_sites[i]) && (!of_source || way->plan->by == BY_KEY))
             site_set_add(&selection.sites, captured_sites[i]);
     }
     if (way->plan->by == BY_FEATURE) {
@@ -275,9 +275,9 @@ static int output_back(struct way *way, size_t layer, const struct sublayer *s,
     for (size_t i = 0; i < way->config->n_embd; i++)
         way->added[i] = (double)s->factor * way->u[i];
     if (s->norm_out && site_back(way, way->added, SITE_OF(sublayer_outside(s), s->at_out_norm),
-                                 layer, way->rows[layer][SITE_OF(s->part, s->at_out)], &w->post))
+                                 layer, way->rows[layer][SITE_OF(s->branch, s->at_out)], &w->post))
         return -1;
-    return err_if(edits_back(way, way->added, SITE_OF(s->part, s->at_out), layer) ||
+    return err_if(edits_back(way, way->added, SITE_OF(s->branch, s->at_out), layer) ||
                   matrix_back(way, way->inner, &w->last, way->added));
 }
 
@@ -299,7 +299,7 @@ enum {
 /* The heads that have an output: the heads of contexts. A mixer's channels count as one. */
 static size_t heads_of(const struct config *c, size_t reader)
 {
-    const enum site context = SITE_OF(readers[reader].part, SITE_CONTEXT);
+    const enum site context = SITE_OF(readers[reader].branch, SITE_CONTEXT);
     return !site_exists(c, context)                             ? 0
            : reader == OF_MIXER && mixer_of_channels(&c->mixer) ? 1
                                                                 : site_heads(c, context, 0);
@@ -361,15 +361,16 @@ static int contexts_back(struct way *way, size_t layer, const struct sublayer *s
     const bool normed = m ? m->out_norm : s->head.differ > 0, before = m && m->gate_first;
     const size_t count = count_contexts(s), inner = count * width_of_context(s);
     const size_t groups = m && m->out_groups ? m->out_groups : count, width = inner / groups;
-    const float *z = way->rows[layer][SITE_OF(s->part, SITE_GATE)];
+    const float *z = way->rows[layer][SITE_OF(s->branch, SITE_GATE)];
     struct norm norm;
     if (!normed && !gate)
         return 0;
     float *x = arena_room(&way->scratch, inner, sizeof *x, way->err);
-    if (!x || edits_back(way, way->inner, SITE_OF(s->part, SITE_GATED), layer) ||
-        (normed && weights_norm(way->weights,
-                                slot_of((int)s->part, m ? SLOT_OUT_NORM : SLOT_CONTEXT_NORM, layer),
-                                &norm, way->err)))
+    if (!x || edits_back(way, way->inner, SITE_OF(s->branch, SITE_GATED), layer) ||
+        (normed &&
+         weights_norm(way->weights,
+                      slot_of((int)s->branch, m ? SLOT_OUT_NORM : SLOT_CONTEXT_NORM, layer), &norm,
+                      way->err)))
         return -1;
     memcpy(x, context, inner * sizeof *x);
     for (size_t i = 0; gate && i < inner; i++)
@@ -388,15 +389,15 @@ static int contexts_back(struct way *way, size_t layer, const struct sublayer *s
 
 /* Split the contexts of a sublayer by source token: each is a weighted sum of values, except for
  * its edits, which come from no token. */
-static int sources_back(struct way *way, size_t layer, const struct sublayer *s, size_t reader)
+static int keys_back(struct way *way, size_t layer, const struct sublayer *s, size_t reader)
 {
     const size_t keys = way->columns[reader].size, heads = heads_of(way->config, reader);
     const size_t each = count_contexts(s) / heads, d_v = width_of_context(s);
-    const float *values = way->rows[layer][SITE_OF(s->part, SITE_V)];
+    const float *values = way->rows[layer][SITE_OF(s->branch, SITE_V)];
     const float *map =
-        way->rows[layer][SITE_OF(s->part, s->mixer ? SITE_WEIGHTS : context_map(&s->head))];
+        way->rows[layer][SITE_OF(s->branch, s->mixer ? SITE_WEIGHTS : context_map(&s->head))];
     const double edited = way->edited;
-    if (edits_back(way, way->inner, SITE_OF(s->part, SITE_CONTEXT), layer))
+    if (edits_back(way, way->inner, SITE_OF(s->branch, SITE_CONTEXT), layer))
         return -1;
     way->edited = edited;
     if (!s->mixer && s->head.differ > 0) {
@@ -423,17 +424,17 @@ static int sources_back(struct way *way, size_t layer, const struct sublayer *s,
 static int heads_back(struct way *way, size_t layer, const struct sublayer *s,
                       const struct sublayer_weights *w)
 {
-    const size_t reader = s->mixer ? OF_MIXER : s->part == PART_CROSS ? OF_CROSS : OF_TEXT;
+    const size_t reader = s->mixer ? OF_MIXER : s->branch == BRANCH_CROSS ? OF_CROSS : OF_TEXT;
     const size_t heads = heads_of(way->config, reader);
     const size_t first = columns_before(way->config, reader);
     const size_t width = count_contexts(s) * width_of_context(s) / heads;
-    const float *context = way->rows[layer][SITE_OF(s->part, SITE_CONTEXT)];
+    const float *context = way->rows[layer][SITE_OF(s->branch, SITE_CONTEXT)];
     if (output_back(way, layer, s, w) || contexts_back(way, layer, s, context))
         return -1;
     for (size_t head = 0; head < heads; head++)
         put(way, layer + 1, first + head,
             dot_double_row(way->inner + head * width, context + head * width, width));
-    return way->plan->by == BY_SOURCE ? sources_back(way, layer, s, reader) : 0;
+    return way->plan->by == BY_KEY ? keys_back(way, layer, s, reader) : 0;
 }
 
 static size_t expert_columns(const struct config *c)
@@ -470,7 +471,7 @@ static int mixed_back(struct way *way, size_t layer, const struct mixture *mixtu
                       const float *sum)
 {
     const int id = mixture->latent ? SLOT_EXPERT_OUT : SLOT_EXPERTS_POST;
-    const struct slot slot = slot_of(PART_SENTENCE, id, layer);
+    const struct slot slot = slot_of(BRANCH_TEXT, id, layer);
     struct weight w;
     struct norm norm;
     if (mixture->latent) {
@@ -527,10 +528,10 @@ static int mlp_back(struct way *way, size_t layer, const struct sublayer *s,
         return -1;
     if (s->mlp.mixture)
         return experts_back(way, layer, s);
-    const size_t term = s->part == PART_PER_LAYER ? TERM_PER_LAYER
-                        : s->part == PART_LAUREL  ? TERM_LAUREL - !c->given
-                                                  : TERM_MLP;
-    const float *active = rows[SITE_OF(s->part, SITE_MLP_ACT)];
+    const size_t term = s->branch == BRANCH_PER_LAYER ? TERM_PER_LAYER
+                        : s->branch == BRANCH_LAUREL  ? TERM_LAUREL - !c->given
+                                                      : TERM_MLP;
+    const float *active = rows[SITE_OF(s->branch, SITE_MLP_ACT)];
     const size_t columns = way->columns[0].size;
     put(way, layer + 1, head_columns(c) + term, dot_double_row(way->inner, active, s->mlp.inner));
     if (term != TERM_MLP)
@@ -546,7 +547,7 @@ static int mlp_back(struct way *way, size_t layer, const struct sublayer *s,
 /* The site of the stream, of an id of a sublayer. */
 static enum site stream_site(const struct sublayer *s, enum site id)
 {
-    return SITE_OF(sublayer_stream_part(s, id), id);
+    return SITE_OF(sublayer_stream_branch(s, id), id);
 }
 
 /* Go back through the edits of sites that announce the stream, last to first. */
@@ -563,7 +564,7 @@ static int stream_back(struct way *way, const struct sublayer *s, const enum sit
 static int scale_back(struct way *way, size_t layer)
 {
     const float *number = NULL;
-    if (weights_vector(way->weights, slot_of(PART_SENTENCE, SLOT_LAYER_SCALE, layer), &number,
+    if (weights_vector(way->weights, slot_of(BRANCH_TEXT, SLOT_LAYER_SCALE, layer), &number,
                        way->err))
         return -1;
     for (size_t i = 0; i < way->config->n_embd; i++)
@@ -577,7 +578,7 @@ static int sum_back(struct way *way, size_t layer, const struct sublayer *s, con
 {
     const float *const *rows = way->rows[layer];
     const float *out = rows[s->norm_out ? SITE_OF(sublayer_outside(s), s->at_out_norm)
-                                        : SITE_OF(s->part, s->at_out)];
+                                        : SITE_OF(s->branch, s->at_out)];
     size_t count = way->config->n_embd;
     float *sum = arena_room(&way->scratch, count, sizeof *sum, way->err);
     if (!sum)
@@ -595,7 +596,7 @@ static int sum_back(struct way *way, size_t layer, const struct sublayer *s, con
 
 static const struct stream_copies *copies_of(const struct way *way)
 {
-    return &stack_of(way->config, PART_SENTENCE)->copies;
+    return &stack_of(way->config, BRANCH_TEXT)->copies;
 }
 
 static void add_direction(double *to, const double *u, size_t count, double factor)
@@ -737,7 +738,7 @@ static int enter_back(struct way *way, size_t layer, const struct sublayer *s)
         memset(way->u, 0, C * sizeof *way->u);
     for (size_t copy = 1; s->spreads && copy < copies_of(way)->count; copy++)
         add_direction(way->u, way->copies + copy * C, C, 1);
-    return s->corrects ? corrected_back(way, layer, way->rows[layer][SITE_OF(PART_SENTENCE, end)])
+    return s->corrects ? corrected_back(way, layer, way->rows[layer][SITE_OF(BRANCH_TEXT, end)])
                        : 0;
 }
 
@@ -745,7 +746,7 @@ static int enter_back(struct way *way, size_t layer, const struct sublayer *s)
 static int layer_back(struct way *way, size_t layer)
 {
     const float *const *rows = way->rows[layer];
-    const struct layer *own = layer_of(way->config, PART_SENTENCE, layer);
+    const struct layer *own = layer_of(way->config, BRANCH_TEXT, layer);
     const size_t C = way->config->n_embd;
     bool beside = false;
     if (way->copies && edits_back(way, way->copies, SITE_STREAMS, layer))
@@ -781,7 +782,7 @@ static int layer_back(struct way *way, size_t layer)
 static const float *last_stream(const struct way *way)
 {
     size_t last = way->config->n_layer - 1;
-    const struct layer *own = layer_of(way->config, PART_SENTENCE, last);
+    const struct layer *own = layer_of(way->config, BRANCH_TEXT, last);
     if (way->copies)
         return way->rows[last][SITE_MERGED];
     return way->rows[last][sublayer_end(&own->sublayers[own->count - 1])];
@@ -792,7 +793,7 @@ static const float *last_stream(const struct way *way)
  * contributions still sum to the logit. */
 static int dense_back(struct way *way, double *to, double *direction, const float *y)
 {
-    const struct unembed_rule rule = stack_of(way->config, PART_SENTENCE)->unembed;
+    const struct unembed_rule rule = stack_of(way->config, BRANCH_TEXT)->unembed;
     struct weight dense;
     struct norm norm;
     if (edits_back(way, direction, SITE_TRANSFORM, 0) ||
@@ -843,7 +844,7 @@ static int logits_back(struct way *way)
     struct question *question = way->plan->question;
     way->attribution->logit = question_ask(question, logits, config_logits(c));
     if (weights_unembedding(way->weights, &words, way->err) ||
-        weights_vector(way->weights, slot_of_text(SLOT_HEAD_BIAS), &bias, way->err))
+        weights_vector(way->weights, slot_of_text(SLOT_UNEMBED_BIAS), &bias, way->err))
         return -1;
     const long long ids[] = {question->answer, question->against};
     for (int of = 0; of < 2 && ids[of] >= 0; of++) {
@@ -858,7 +859,7 @@ static int logits_back(struct way *way)
     const float *normed = take_end(way);
     if (!normed)
         return -1;
-    if (stack_of(c, PART_SENTENCE)->unembed.dense) {
+    if (stack_of(c, BRANCH_TEXT)->unembed.dense) {
         if (dense_back(way, way->u, direction, normed))
             return -1;
     } else if (c->n_word) {
@@ -901,11 +902,10 @@ static int begin_back(struct way *way, const uint32_t *ids, const unsigned char 
     if (!token || !place || !x || (way->copies && copied_back(way)) ||
         edits_back(way, way->u, SITE_EMBEDDING, 0))
         return -1;
-    weights_embed_token(way->weights, PART_SENTENCE, token, ids[way->position]);
+    weights_embed_token(way->weights, BRANCH_TEXT, token, ids[way->position]);
     scale_row(token, token, width,
-              embed_scale(&stack_of(c, PART_SENTENCE)->embed, ids, way->tokens, way->position));
-    weights_add_position(way->weights, PART_SENTENCE, place,
-                         config_position(c, ids, way->position));
+              embed_scale(&stack_of(c, BRANCH_TEXT)->embed, ids, way->tokens, way->position));
+    weights_add_position(way->weights, BRANCH_TEXT, place, config_position(c, ids, way->position));
     weights_add_segment(way->weights, place, segments ? segments[way->position] : 0);
     if (c->n_word &&
         weights_matrix(way->weights, slot_of_text(SLOT_EMBED_PROJECT), &projection, way->err))
@@ -934,7 +934,7 @@ static int begin_back(struct way *way, const uint32_t *ids, const unsigned char 
 }
 
 /* Go back from the last norm to the embedding; of a mean, from each token's norm in turn. */
-static int tokens_back(struct way *way, const struct tokenized *sentence)
+static int tokens_back(struct way *way, const struct tokenized *text)
 {
     const struct config *c = way->config;
     const size_t count = way->of_all ? way->tokens : 1;
@@ -951,7 +951,7 @@ static int tokens_back(struct way *way, const struct tokenized *sentence)
         for (size_t layer = c->n_layer; layer-- > 0;)
             if (layer_back(way, layer))
                 return -1;
-        if (begin_back(way, sentence->ids, sentence->segments))
+        if (begin_back(way, text->ids, text->segments))
             return -1;
         for (size_t layer = 0; layer < c->n_layer && t + 1 < count; layer++)
             for (size_t site = 0; site < SITE_COUNT; site++)
@@ -973,10 +973,10 @@ static int make_cells(struct way *way, size_t reader, const struct tokenized *ke
     const bool has[TERMS] = {true, true, true, true, c->given, c->laurel, way->edits != NULL};
     const enum attribution_by by = way->plan->by;
     struct axis *axis = &way->columns[reader];
-    size_t rows = c->n_layer * (by == BY_SOURCE ? heads_of(c, reader) : 1) + 2 * (by == BY_PART);
+    size_t rows = c->n_layer * (by == BY_KEY ? heads_of(c, reader) : 1) + 2 * (by == BY_PART);
     size_t one, neurons;
     int failed = 0;
-    if (by == BY_SOURCE) {
+    if (by == BY_KEY) {
         *axis = (struct axis){"key", keys->count, keys->labels, -(ptrdiff_t)keys->words_before};
     } else if (by == BY_NEURON) {
         site_most(&one, &neurons, c, SITE_MLP_ACT);
@@ -1017,14 +1017,14 @@ static int report_cells(struct report *report, const struct way *way, size_t rea
     const struct layers listed = way->plan->layers;
     struct err *err = way->err;
     const enum attribution_by by = way->plan->by;
-    bool by_source = by == BY_SOURCE;
+    bool by_key = by == BY_KEY;
     size_t before = by == BY_PART, columns = way->columns[reader].size;
     size_t count = by == BY_FEATURE ? 1 : listed.count ? listed.count : c->n_layer + 2 * before;
     size_t *numbers = arena_alloc(arena, count, sizeof *numbers, err);
     float *cells = way->cells[reader];
     const size_t heads = heads_of(c, reader);
     struct array array = {
-        .name = by_source ? readers[reader].by_source : attribution_ways[by].tensor,
+        .name = by_key ? readers[reader].by_key : attribution_ways[by].tensor,
         .layer = -1,
         .data = cells,
         .rows.name = "layer",
@@ -1033,10 +1033,10 @@ static int report_cells(struct report *report, const struct way *way, size_t rea
     };
     for (size_t i = 0; numbers && i < count; i++) {
         size_t row = numbers[i] = listed.count ? listed.items[i] + before : i;
-        if (by_source) {
+        if (by_key) {
             array.layer = (int)row;
             array.data = cells + row * heads * columns;
-            if (site_is_in_layer(c, SITE_OF(readers[reader].part, SITE_CONTEXT), row) &&
+            if (site_is_in_layer(c, SITE_OF(readers[reader].branch, SITE_CONTEXT), row) &&
                 (axis_of_heads(&array.rows, row, heads, arena, err) ||
                  report_add_array(report, &array, arena, err)))
                 return -1;
@@ -1053,14 +1053,14 @@ static int report_cells(struct report *report, const struct way *way, size_t rea
             return -1;
     }
     array.rows.numbers = numbers;
-    return err_if(!numbers || (!by_source && report_add_array(report, &array, arena, err)));
+    return err_if(!numbers || (!by_key && report_add_array(report, &array, arena, err)));
 }
 
 int attribution_make(struct attribution *attribution, struct report *report,
                      const struct attribution_plan *plan, struct arena *arena, struct err *err)
 {
     struct viewer *viewer = plan->viewer;
-    struct tokenized *sentence = &report->sentence;
+    struct tokenized *text = &report->text;
     struct way way = {
         .attribution = attribution,
         .plan = plan,
@@ -1068,10 +1068,10 @@ int attribution_make(struct attribution *attribution, struct report *report,
         .weights = &viewer->model.weights,
         .edits = viewer->edits,
         .position = plan->question->position,
-        .tokens = viewer->model.config.causal ? plan->question->position + 1 : sentence->count,
-        .whole = sentence->count,
+        .tokens = viewer->model.config.causal ? plan->question->position + 1 : text->count,
+        .whole = text->count,
         .source = &report->source,
-        .of_all = stack_of(&viewer->model.config, PART_SENTENCE)->unembed.mean,
+        .of_all = stack_of(&viewer->model.config, BRANCH_TEXT)->unembed.mean,
         .err = err,
     };
     const struct config *c = way.config;
@@ -1094,17 +1094,17 @@ int attribution_make(struct attribution *attribution, struct report *report,
     if (plan->by == BY_NEURON && !site_exists(c, SITE_MLP_ACT))
         return err_unsupported(err, "--by neuron: expected a model with MLPs, found one without");
     for (size_t layer = 0; layer < c->n_layer; layer++) {
-        const struct layer *own = layer_of(c, PART_SENTENCE, layer);
+        const struct layer *own = layer_of(c, BRANCH_TEXT, layer);
         for (const struct sublayer *s = own->sublayers; s < own->sublayers + own->count; s++)
             inner =
                 num_max(inner, s->kind == SUBLAYER_MLP ? s->mlp.inner
                                                        : count_contexts(s) * width_of_context(s));
     }
-    sentence->count = way.tokens;
-    if (sentence->pair.bytes && sentence->second < way.tokens)
-        sentence->pair.size = sentence->tokens[way.tokens - 1].end;
-    else if (sentence->text)
-        sentence->size = sentence->tokens[way.tokens - 1].end;
+    text->count = way.tokens;
+    if (text->pair.bytes && text->second < way.tokens)
+        text->pair.size = text->tokens[way.tokens - 1].end;
+    else if (text->raw)
+        text->size = text->tokens[way.tokens - 1].end;
     way.u = arena_alloc(&way.scratch, c->n_embd, sizeof *way.u, err);
     way.added = arena_alloc(&way.scratch, c->n_embd, sizeof *way.added, err);
     way.inner = arena_alloc(&way.scratch, inner, sizeof *way.inner, err);
@@ -1112,11 +1112,11 @@ int attribution_make(struct attribution *attribution, struct report *report,
     if (copies_of(&way)->count)
         way.copies =
             arena_alloc(&way.scratch, copies_of(&way)->count * c->n_embd, sizeof *way.copies, err);
-    const size_t shown = plan->by == BY_SOURCE ? READERS : 1;
+    const size_t shown = plan->by == BY_KEY ? READERS : 1;
     int failed = err->kind != 0;
     for (size_t of = 0; of < shown && !failed; of++)
-        failed = make_cells(&way, of, of == OF_CROSS ? way.source : sentence, arena);
-    failed = failed || run(&way, sentence) || logits_back(&way) || tokens_back(&way, sentence);
+        failed = make_cells(&way, of, of == OF_CROSS ? way.source : text, arena);
+    failed = failed || run(&way, text) || logits_back(&way) || tokens_back(&way, text);
     if (!failed && plan->by == BY_FEATURE) {
         way.cells[0][plan->dictionary->count + FEATURE_REST] += (float)attribution->sum;
         if (!way.is_split)
@@ -1139,13 +1139,13 @@ void attribution_add_memory(struct memory *memory, const struct viewer *viewer,
 {
     const struct config *c = &viewer->model.config;
     struct selection selection = {0};
-    if (by == BY_SOURCE)
+    if (by == BY_KEY)
         selection.sites = SITE_SET(SITE_WEIGHTS, MIXER(WEIGHTS));
-    size_t keys = pair->sentence.count + pair->source.count;
+    size_t keys = pair->text.count + pair->source.count;
     const size_t heads = num_max(head_columns(c), c->mixer.heads);
-    size_t numbers = by == BY_SOURCE ? keys * (2 * heads + c->n_embd)
-                                     : 2 * c->n_inner; /* of a layer: rows and results */
-    if (stack_of(c, PART_SENTENCE)->unembed.mean)      /* rows of all tokens */
+    size_t numbers = by == BY_KEY ? keys * (2 * heads + c->n_embd)
+                                  : 2 * c->n_inner; /* of a layer: rows and results */
+    if (stack_of(c, BRANCH_TEXT)->unembed.mean)     /* rows of all tokens */
         numbers += keys * (CAPTURED_SITES * c->n_embd + c->n_inner + keys * c->n_head);
     viewer_add_memory(memory, viewer, &selection, pair, CAPTURE_NOTHING);
     memory->held += (double)c->n_layer * (double)numbers * sizeof(float);

@@ -18,7 +18,7 @@
 
 enum attribution_by {
     BY_PART,
-    BY_SOURCE,
+    BY_KEY,
     BY_NEURON,
     BY_EXPERT,
     BY_FEATURE,
@@ -47,7 +47,7 @@ struct attribution {
 };
 
 /* Run the report's text up to the position, or all of it if the model is not causal, and end the
- * report's sentence there. Add arrays, owned by the arena, only of the listed layers: of all parts
+ report's text there. Add arrays, owned by the arena, only of the listed layers: of all parts
  * [L + 2, H + 4] (2 H with cross-attention, + 5 with edits), of each layer's sources [H, T] (then
  * cross-attention's [H, S]), of neurons [L, I], of experts [L, E] (E + 1 with a shared one; NaN in
  * layers without), or of features [1, F + 3], with the bias and the error of the reconstruction and

@@ -134,7 +134,7 @@ struct site_sums {
 
 /* The selected heads of a layer of an attention. */
 struct compared_group {
-    enum site_part part;
+    enum site_branch branch;
     size_t layer, count, channels;
     size_t first;  /* index of its first head among the heads of all groups */
     double *pairs; /* models: [runs after the first][count, count] distances, over queries */
@@ -147,7 +147,7 @@ struct comparison {
     struct compared_group *groups;
     size_t group_count, head_count; /* groups; heads of all groups */
     size_t layers;                  /* number of layers of the model, or of its larger stack */
-    size_t queries[SITE_PARTS], longest;
+    size_t queries[SITE_BRANCHES], longest;
     struct compared_head *of_heads; /* [runs after the first][head_count] */
     struct site_sums *of_sites;     /* [runs after the first][SITE_COUNT, layers]; layer 0 also for
                                  * sites outside of layers */
@@ -303,7 +303,7 @@ static int add_site(struct comparison *s, struct site_sums *sums, const struct a
 /* Weights and contexts of an attention. */
 static bool is_of_heads(enum site site)
 {
-    return site_part(site) < ATTENTION_PARTS &&
+    return site_branch(site) < ATTENTION_BRANCHES &&
            (site_id(site) == SITE_WEIGHTS || site_id(site) == SITE_CONTEXT);
 }
 
@@ -325,7 +325,7 @@ static int add_tensor(struct comparison *s, size_t run, const struct array *a,
         return 0;
     bool of_weights = is_of_heads(a->site) && site_id(a->site) == SITE_WEIGHTS;
     while ((of_weights || !s->of_models) &&
-           (group->part != site_part(a->site) || group->layer != layer))
+           (group->branch != site_branch(a->site) || group->layer != layer))
         group++;
     if (!s->of_models) {
         add_heads(s->of_heads + (run - 1) * s->head_count + group->first, a, b, s->config->sinks,
@@ -347,14 +347,15 @@ static int add_tensor(struct comparison *s, size_t run, const struct array *a,
 
 int comparison_check_models(const struct model *a, const struct model *b, struct err *err)
 {
-    for (enum site_part part = PART_SENTENCE; part <= PART_SOURCE; part++) {
-        const struct stack *one = stack_of(&a->config, part), *other = stack_of(&b->config, part);
+    for (enum site_branch branch = BRANCH_TEXT; branch <= BRANCH_SOURCE; branch++) {
+        const struct stack *one = stack_of(&a->config, branch),
+                           *other = stack_of(&b->config, branch);
         if (one->layers != other->layers || one->heads != other->heads)
             return err_usage(err,
                              "'%s': expected %zu layer%s of %zu head%s%s, as '%s' has, found %zu "
                              "of %zu",
                              b->name, one->layers, num_plural(one->layers), one->heads,
-                             num_plural(one->heads), part ? " in the encoder" : "", a->name,
+                             num_plural(one->heads), branch ? " in the encoder" : "", a->name,
                              other->layers, other->heads);
     }
     return 0;
@@ -384,7 +385,7 @@ static struct site_set sites_of(const struct comparison *s, size_t run, bool fir
 static size_t layers_at_once(const struct comparison *s, const struct text_with_source *pair)
 {
     double most = s->plan->most_cells ? (double)s->plan->most_cells : CELLS_KEPT;
-    size_t tokens = pair->sentence.count;
+    size_t tokens = pair->text.count;
     size_t keys = pair->source.count ? pair->source.count : tokens;
     double cells = 1;
     struct site_set sites = sites_of(s, 0, false);
@@ -423,7 +424,7 @@ static int compare_text(struct comparison *s, size_t text, struct err *err)
     const struct selection *all = plan->selection;
     struct report base, other;
     size_t step = layers_at_once(s, pair);
-    bool is_short = pair->sentence.count == 1 || pair->source.count == 1;
+    bool is_short = pair->text.count == 1 || pair->source.count == 1;
     if (plan->hide_first && is_short)
         return err_usage(err, "--hide-first: expected texts of two tokens or more, found one");
     for (size_t first = 0; first < num_max(all->layers.count, all->encoder_layers.count);
@@ -444,10 +445,10 @@ static int compare_text(struct comparison *s, size_t text, struct err *err)
                     return -1;
         }
     }
-    for (int part = 0; part < SITE_PARTS; part++)
-        s->queries[part] += (part == PART_SOURCE ? &pair->source : &pair->sentence)->count -
-                            (plan->hide_first && (part != PART_SOURCE || pair->source.count));
-    s->longest = num_max(s->longest, pair->sentence.count);
+    for (int branch = 0; branch < SITE_BRANCHES; branch++)
+        s->queries[branch] += (branch == BRANCH_SOURCE ? &pair->source : &pair->text)->count -
+                              (plan->hide_first && (branch != BRANCH_SOURCE || pair->source.count));
+    s->longest = num_max(s->longest, pair->text.count);
     progress_tell(plan->progress, text + 1, plan->pair_count);
     return 0;
 }
@@ -472,13 +473,13 @@ static void put_setting(struct table_rows *rows, const struct comparison *s, con
             sum.sum += sums[i].sum;
             sum.kept += sums[i].kept;
             sum.overlap += sums[i].overlap;
-            queries += (double)s->queries[g->part];
-            channels += (double)(s->queries[g->part] * g->channels);
+            queries += (double)s->queries[g->branch];
+            channels += (double)(s->queries[g->branch] * g->channels);
         }
     size_t head = index ? index - 1 - group->first : 0;
     head = s->plan->selection->heads ? s->plan->selection->heads[head] : head;
     bool named = has_encoder(s->config); /* labels also name the attention of the head */
-    const char *part = named && index ? attention_parts[group->part].name : "";
+    const char *part = named && index ? attention_branches[group->branch].name : "";
     const char *label = name;
     if (index)
         label = arena_format(rows->arena, rows->err, "%s%s%s L%zuH%zu", name, named ? " " : "",
@@ -527,9 +528,9 @@ static int report_settings(struct report *report, const struct comparison *s, st
     report->about = buf_keep(&about, arena, err);
     report->tables = table;
     report->table_count = 1;
-    report->has_encoder = true; /* even without an encoder: report_keys is then the sentence */
+    report->has_encoder = true; /* even without an encoder: report_keys is then the text */
     if (s->plan->pair_count == 1)
-        report->sentence = s->plan->pairs[0].sentence;
+        report->text = s->plan->pairs[0].text;
     return err_if(err->kind);
 }
 
@@ -639,7 +640,7 @@ static int put_heads(struct table_rows *data, struct table_rows *shown, const st
         arena_alloc(data->arena, s->plan->selection->head_count, sizeof *match, data->err);
     for (const struct compared_group *g = s->groups; g < s->groups + s->group_count; g++) {
         const double *pairs = g->pairs + (run - 1) * g->count * g->count;
-        double queries = (double)s->queries[g->part];
+        double queries = (double)s->queries[g->branch];
         if (!match || assignment_find(match, pairs, g->count, data->arena, data->err))
             return -1;
         for (size_t head = 0; head < 2 * g->count; head++) {
@@ -647,7 +648,7 @@ static int put_heads(struct table_rows *data, struct table_rows *shown, const st
             const double *sums = pairs + own * g->count;
             const struct distance row = {
                 .model = name_of(s, run),
-                .site = site_name(SITE_OF(g->part, SITE_WEIGHTS)),
+                .site = site_name(SITE_OF(g->branch, SITE_WEIGHTS)),
                 .layer = (long long)g->layer,
                 .head = (long long)(heads ? heads[own] : own),
                 .of_all = sums[own] / queries,
@@ -711,14 +712,14 @@ static int add_map(struct report *report, struct array map, const char *model, s
 
 /* Add a matrix, layers by heads, with the distances of the heads of an attention. */
 static int draw_heads(struct report *report, const struct comparison *s, size_t run,
-                      enum site_part part, struct arena *arena, struct err *err)
+                      enum site_branch branch, struct arena *arena, struct err *err)
 {
     struct axis rows, columns;
     const struct selection *selection = s->plan->selection;
-    enum site site = SITE_OF(part, SITE_WEIGHTS);
+    enum site site = SITE_OF(branch, SITE_WEIGHTS);
     struct layers layers = selection_layers_of(selection, site);
     const struct compared_group *first = s->groups;
-    while (first < s->groups + s->group_count && first->part != part)
+    while (first < s->groups + s->group_count && first->branch != branch)
         first++;
     if (first == s->groups + s->group_count)
         return 0;
@@ -816,8 +817,8 @@ static int report_models(struct report *report, struct facts *facts, const struc
     report->tables = tables;
     report->table_count = 1 + 2 * others;
     for (size_t run = 1; run <= others && s->plan->draws; run++) {
-        for (enum site_part part = 0; part < ATTENTION_PARTS; part++)
-            if (draw_heads(report, s, run, part, arena, err))
+        for (enum site_branch branch = 0; branch < ATTENTION_BRANCHES; branch++)
+            if (draw_heads(report, s, run, branch, arena, err))
                 return -1;
         if (draw_sites(report, s, run, arena, err))
             return -1;
@@ -831,25 +832,25 @@ static int take_room(struct comparison *s, struct arena *arena, struct err *err)
 {
     const struct comparison_plan *plan = s->plan;
     const struct selection *selection = plan->selection;
-    s->layers = num_max(s->config->n_layer, stack_of(s->config, PART_SOURCE)->layers);
-    s->groups = arena_alloc(arena, ATTENTION_PARTS * s->layers, sizeof *s->groups, err);
+    s->layers = num_max(s->config->n_layer, stack_of(s->config, BRANCH_SOURCE)->layers);
+    s->groups = arena_alloc(arena, ATTENTION_BRANCHES * s->layers, sizeof *s->groups, err);
     for (size_t i = 0; i < plan->run_count && !s->of_models; i++)
         if (mechanism_check(plan->runs[i].mechanism, s->config, err))
             return -1;
-    for (enum site_part part = 0; part < ATTENTION_PARTS && s->groups; part++) {
-        const struct stack *stack = stack_of(s->config, part);
+    for (enum site_branch branch = 0; branch < ATTENTION_BRANCHES && s->groups; branch++) {
+        const struct stack *stack = stack_of(s->config, branch);
         size_t heads = selection->heads ? selection->head_count : stack->heads;
-        enum site site = SITE_OF(part, SITE_WEIGHTS);
+        enum site site = SITE_OF(branch, SITE_WEIGHTS);
         struct layers layers = selection_layers_of(selection, site);
         for (size_t i = 0; i < layers.count && site_exists(s->config, site); i++) {
-            const struct sublayer *attention = attention_of(s->config, part, layers.items[i]);
+            const struct sublayer *attention = attention_of(s->config, branch, layers.items[i]);
             if (!attention)
                 continue;
             double *pairs = s->of_models ? arena_alloc(arena, (plan->run_count - 1) * heads * heads,
                                                        sizeof *pairs, err)
                                          : NULL;
             s->groups[s->group_count++] = (struct compared_group){
-                part, layers.items[i], heads, attention->head.d_v, s->head_count, pairs};
+                branch, layers.items[i], heads, attention->head.d_v, s->head_count, pairs};
             s->head_count += heads;
         }
     }
@@ -920,8 +921,7 @@ void comparison_add_memory(struct memory *memory, const struct comparison_plan *
     for (size_t i = 0; i < plan->pair_count && s.of_models; i++) /* a number of each token */
         for (enum site site = site_first(sites); site != SITE_END; site = site_after(sites, site))
             memory->held += 2 * sizeof(float) * (double)(plan->run_count - 1) *
-                            (double)plan->pairs[i].sentence.count *
-                            (double)site_layers(config, site);
+                            (double)plan->pairs[i].text.count * (double)site_layers(config, site);
     memory->held += most.held;
     memory->during = s.of_models ? memory->during + most.during : fmax(memory->during, most.during);
 }

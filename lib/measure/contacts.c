@@ -67,7 +67,7 @@ int contacts_check(const struct tokenized *text, struct err *err)
 void contacts_add_memory(struct memory *memory, const struct contact_head *head,
                          const struct viewer *viewer, const struct text_with_source *pair)
 {
-    double cells = (double)pair->sentence.count * (double)pair->sentence.count;
+    double cells = (double)pair->text.count * (double)pair->text.count;
     viewer_add_memory(memory, viewer, &head->selection, pair, CAPTURE_NOTHING);
     memory->held += cells * (sizeof(double) + sizeof(float));
 }
@@ -121,7 +121,7 @@ static int take_maps(void *context, const struct announcement *seen, struct err 
 static int make_array(struct report *report, const double *sums, float bias, struct arena *arena,
                       struct err *err)
 {
-    const struct tokenized *text = &report->sentence;
+    const struct tokenized *text = &report->text;
     size_t count = text->count - 2;
     const struct axis rows = {"residue", count, text->labels + 1, 1};
     const struct axis columns = {"contact", count, text->labels + 1, 1};
@@ -197,7 +197,7 @@ int contacts_run(struct viewer *viewer, const struct contact_head *head,
     if (!pass.sums || !pass.margins || viewer_run(viewer, &head->selection, &one, tap, err) ||
         viewer_report(asked->reports, viewer, arena, err))
         return -1;
-    asked->reports->sentence = asked->pairs->sentence;
+    asked->reports->text = asked->pairs->text;
     return err_if(make_array(asked->reports, pass.sums, head->bias, arena, err) ||
                   make_table(asked->reports, top, arena, err));
 }

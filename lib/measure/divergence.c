@@ -33,7 +33,7 @@ struct divergence {
     size_t first;       /* the first that differs; `count`: none */
     struct buf unknown; /* names that are not known, each once */
     size_t unknown_count;
-    struct map unknown_names;
+    struct hash_table unknown_names;
     struct report ours, bf16;
     struct arena *arena;
     struct err *err;
@@ -56,13 +56,13 @@ static int note_unknown(struct divergence *d, const char *name, const char *why)
     if (!text)
         return -1;
     *to = '\0';
-    if (map_get(&d->unknown_names, text, strlen(text), NULL))
+    if (hash_table_get(&d->unknown_names, text, strlen(text), NULL))
         return 0;
     if (d->unknown_count++ < LISTED)
         buf_format(&d->unknown, "%s%s%s", d->unknown.size ? ", " : "", text, why);
     else if (d->unknown_count == LISTED + 1)
         buf_text(&d->unknown, ", …");
-    return map_put(&d->unknown_names, text, strlen(text), 0, d->err);
+    return hash_table_put(&d->unknown_names, text, strlen(text), 0, d->err);
 }
 
 /* In a log, a product and the rotated vector have one name; of several results the last counts. */
@@ -86,7 +86,7 @@ static int find_pairs(struct divergence *d)
             struct pairing pair = {.theirs = theirs, .name = n, .own = *n, .index = i};
             size_t at = 0;
             bool of_q = n->site == SITE_Q || n->site == SITE_K;
-            bool turns = of_q && stack_head(d->config, PART_SENTENCE, n->layer)->rotary;
+            bool turns = of_q && stack_head(d->config, BRANCH_TEXT, n->layer)->rotary;
             if (theirs->op && turns && !is_rotated(theirs)) {
                 if (n->other == SITE_PASS_END || strcmp(theirs->op, "SCALE") == 0)
                     continue; /* a step between sites */
@@ -206,7 +206,7 @@ static int align_pair(struct divergence *d, struct pairing *p)
     }
     const struct sublayer *attention =
         site_id(p->own.site) == SITE_SCORES
-            ? attention_of(d->config, site_part(p->own.site), p->own.layer)
+            ? attention_of(d->config, site_branch(p->own.site), p->own.layer)
             : NULL;
     if (attention && p->found.layout && !p->found.difference.agrees) { /* queries were scaled */
         struct named_site scaled = p->own;
@@ -280,16 +280,17 @@ struct diagnosis {
 static struct trial_range range_of(const struct divergence *d)
 {
     const struct pairing *first = &d->pairs[d->first];
-    const enum site_part part = site_part(first->own.site);
-    struct trial_range from = {.part = part < ATTENTION_PARTS ? part : PART_SENTENCE};
+    const enum site_branch branch = site_branch(first->own.site);
+    struct trial_range from = {.branch = branch < ATTENTION_BRANCHES ? branch : BRANCH_TEXT};
     for (const struct pairing *p = d->pairs; p < first; p++) {
-        enum site_part stack = site_part(p->own.site) == PART_SOURCE ? PART_SOURCE : PART_SENTENCE;
+        enum site_branch stack =
+            site_branch(p->own.site) == BRANCH_SOURCE ? BRANCH_SOURCE : BRANCH_TEXT;
         enum site id = site_id(p->own.site);
         bool ends = id == SITE_RESID_POST || id == site_id(site_of_output(d->config));
         if (site_row(p->own.site)->in_layer)
             from.first_layer[stack] = p->own.layer + ends;
-        if (stack == PART_SOURCE && part != PART_SOURCE)
-            from.first_layer[PART_SOURCE] = stack_of(d->config, PART_SOURCE)->layers;
+        if (stack == BRANCH_SOURCE && branch != BRANCH_SOURCE)
+            from.first_layer[BRANCH_SOURCE] = stack_of(d->config, BRANCH_SOURCE)->layers;
     }
     return from;
 }
@@ -368,7 +369,7 @@ static int diagnose(struct divergence *d, struct diagnosis *found)
 {
     struct trial_range from = range_of(d);
     const struct pairing *p = &d->pairs[d->first];
-    const enum site_part stack = site_part(p->own.site) == PART_SOURCE;
+    const enum site_branch stack = site_branch(p->own.site) == BRANCH_SOURCE;
     for (int again = 0; again < 2 && !found->count; again++) {
         if (again && (!site_row(p->own.site)->in_layer || from.first_layer[stack] == p->own.layer))
             break;
@@ -424,7 +425,7 @@ static const struct site_product {
     {SITE_MLP_GATE, SLOT_GATE},
     {SITE_MLP_UP, SLOT_UP},
     {SITE_MLP_OUT, SLOT_DOWN, SITE_MLP_ACT, {SITE_MLP_UP, SITE_MLP_UP}},
-    {SITE_LOGITS, SLOT_HEAD, SITE_LN_F},
+    {SITE_LOGITS, SLOT_UNEMBED, SITE_LN_F},
 };
 
 /* Whether a site is in the dump, and all its tensors agree. */
@@ -444,15 +445,15 @@ static bool is_right(const struct divergence *d, enum site site, size_t layer)
 static const struct sublayer *sublayer_with(const struct divergence *d, const struct pairing *p,
                                             const struct site_product *product)
 {
-    const enum site_part part = site_part(p->own.site);
+    const enum site_branch branch = site_branch(p->own.site);
     const struct layer *layer =
-        layer_of(d->config, part == PART_SOURCE ? PART_SOURCE : PART_SENTENCE, p->own.layer);
+        layer_of(d->config, branch == BRANCH_SOURCE ? BRANCH_SOURCE : BRANCH_TEXT, p->own.layer);
     const bool of_mlp = product->out >= SITE_MLP_GATE;
     const bool turns =
-        product->turned_from && site_exists(d->config, SITE_OF(part, product->turned_from));
+        product->turned_from && site_exists(d->config, SITE_OF(branch, product->turned_from));
     for (size_t i = 0; i < layer->count && !turns; i++) {
         const struct sublayer *s = &layer->sublayers[i];
-        if (s->part == part && s->kind != SUBLAYER_MIX && (s->kind == SUBLAYER_MLP) == of_mlp)
+        if (s->branch == branch && s->kind != SUBLAYER_MIX && (s->kind == SUBLAYER_MLP) == of_mlp)
             return s;
     }
     return NULL;
@@ -462,7 +463,7 @@ static const struct sublayer *sublayer_with(const struct divergence *d, const st
 static bool reads_right(const struct divergence *d, const struct pairing *p,
                         const struct site_product *product)
 {
-    const enum site_part part = site_part(p->own.site);
+    const enum site_branch branch = site_branch(p->own.site);
     const size_t layer = p->own.layer;
     if (!site_row(p->own.site)->in_layer)
         return is_right(d, product->in, 0);
@@ -476,14 +477,14 @@ static bool reads_right(const struct divergence *d, const struct pairing *p,
                    : product->in               ? product->in
                    : s->at_input               ? s->at_input
                                                : stream;
-    in = SITE_OF(product->in ? part : sublayer_stream_part(s, in), in);
+    in = SITE_OF(product->in ? branch : sublayer_stream_branch(s, in), in);
     if (is_right(d, in, layer))
         return true;
     for (size_t i = 0; i < 2; i++)
-        if (!product->made_of[i] || !is_right(d, SITE_OF(part, product->made_of[i]), layer))
+        if (!product->made_of[i] || !is_right(d, SITE_OF(branch, product->made_of[i]), layer))
             return false;
     return s->kind != SUBLAYER_MLP || !s->mlp.gated ||
-           is_right(d, SITE_OF(part, SITE_MLP_GATE), layer);
+           is_right(d, SITE_OF(branch, SITE_MLP_GATE), layer);
 }
 
 /* The matrix of the first product whose inputs agree and whose output does not; NULL: there is no
@@ -497,7 +498,7 @@ static const char *find_product(const struct divergence *d)
             if (products[i].out != site_id(p->own.site) || agrees(p) ||
                 !reads_right(d, p, &products[i]))
                 continue;
-            struct slot slot = slot_of((int)site_part(p->own.site), products[i].slot, 0);
+            struct slot slot = slot_of((int)site_branch(p->own.site), products[i].slot, 0);
             slot.layer = (short)layer;
             const struct parameter_info info =
                 weights_parameter_of(&d->plan->viewer->model.weights, slot);
@@ -688,7 +689,7 @@ int divergence_make(struct report *report, const char **where, const struct dive
                  (d.first < d.count && diagnose(&d, found)) ||
                  make_report(report, where, &d, found);
     buf_release(&d.unknown);
-    map_release(&d.unknown_names);
+    hash_table_release(&d.unknown_names);
     return err_if(failed);
 }
 
@@ -706,6 +707,6 @@ void divergence_add_memory(struct memory *memory, const struct divergence_plan *
     for (size_t i = 0; i < plan->dump->count; i++)
         memory->held += 2 * sizeof(float) * (double)plan->dump->items[i].entry.count;
     buf_release(&d.unknown);
-    map_release(&d.unknown_names);
+    hash_table_release(&d.unknown_names);
     arena_release(&scratch);
 }

@@ -80,7 +80,7 @@ static bool is_mlp(const struct edge_part *part)
 int edges_find(struct edges *edges, const struct viewer *viewer, struct arena *arena,
                struct err *err)
 {
-    const struct stack *stack = stack_of(&viewer->model.config, PART_SENTENCE);
+    const struct stack *stack = stack_of(&viewer->model.config, BRANCH_TEXT);
     struct edge_part *parts = arena_alloc(arena, stack->layers * SUBLAYERS_MAX, sizeof *parts, err);
     *edges = (struct edges){.parts = parts, .writers = 1};
     for (size_t layer = 0; parts && layer < stack->layers; layer++) {
@@ -193,7 +193,7 @@ static int write_changes(struct edge_walk *w, size_t width, struct err *err)
             struct matrix apart = matrix_new(rows, columns, &arena, err);
             if (!apart.data ||
                 weights_matrix(&plan->viewer->model.weights,
-                               slot_of(PART_SENTENCE, SLOT_O, part->layer), &weight, err))
+                               slot_of(BRANCH_TEXT, SLOT_O, part->layer), &weight, err))
                 break;
             weight.bias = NULL;
             subtract(apart, &plan->values, part->layer, part->writers);
@@ -254,7 +254,7 @@ int estimate_edges(double *effects, const struct estimate_plan *plan, const stru
                    struct err *err)
 {
     const struct config *c = &plan->viewer->model.config;
-    const struct stack *stack = stack_of(c, PART_SENTENCE);
+    const struct stack *stack = stack_of(c, BRANCH_TEXT);
     const size_t tokens = plan->text.count, row = tokens * stack->width;
     struct selection selection = {.sites =
                                       SITE_SET(sublayer_end(edges->parts[edges->count - 1].s))};
@@ -297,7 +297,6 @@ double estimate_bytes(const struct config *config, const struct text_with_source
 {
     const size_t most = config->n_layer * (config->n_head + 1) + 1 + 3 * config->n_head;
     return gradient_bytes(config, pair) +
-           (of_edges
-                ? (double)(most * config->n_embd) * (double)pair->sentence.count * sizeof(float)
-                : 0);
+           (of_edges ? (double)(most * config->n_embd) * (double)pair->text.count * sizeof(float)
+                     : 0);
 }

@@ -27,7 +27,7 @@ static int take_product(const struct taken *taken, const struct announcement *we
     float *data = arena_room(&arena, count, sizeof *data, err);
     for (size_t i = 0; data && i < count; i++)
         data[i] = values[i] * weights->values.data[i]; /* both are dense */
-    product.site = SITE_OF(site_part(weights->site), SITE_ATTENTION_GRADIENT);
+    product.site = SITE_OF(site_branch(weights->site), SITE_ATTENTION_GRADIENT);
     product.values.data = data;
     int failed = !data || taken->walk->sink(taken->walk->context, &product, err);
     arena_release(&arena);
@@ -44,7 +44,7 @@ static int take(void *context, const struct announcement *announced, struct err 
 {
     struct taken *taken = context;
     const size_t layer = announced->layer < 0 ? 0 : (size_t)announced->layer;
-    const enum site product = SITE_OF(site_part(announced->site), SITE_ATTENTION_GRADIENT);
+    const enum site product = SITE_OF(site_branch(announced->site), SITE_ATTENTION_GRADIENT);
     if (site_id(announced->site) == SITE_WEIGHTS && watch_has(&taken->watch, product, layer) &&
         take_product(taken, announced, err))
         return -1;
@@ -74,8 +74,8 @@ static int watch_selected(struct watch *watch, const struct gradient_walk *walk,
     if (!walk->sink)
         return 0;
     selection_watch(selection, watch);
-    for (enum site_part part = 0; part < SITE_PARTS; part++) {
-        const enum site product = SITE_OF(part, SITE_ATTENTION_GRADIENT);
+    for (enum site_branch branch = 0; branch < SITE_BRANCHES; branch++) {
+        const enum site product = SITE_OF(branch, SITE_ATTENTION_GRADIENT);
         const struct layers layers = selection_layers_of(selection, product);
         for (size_t i = 0; site_set_has(selection->sites, product) && i < layers.count; i++)
             watch_add(watch, product, layers.items[i]);
@@ -94,7 +94,8 @@ static double bytes_of_pass(const struct config *c, size_t tokens, size_t source
         size_t count = 0;
         const bool again = streams && p->layer >= 0 && p->site != SITE_RESID_PRE;
         if (p != point_any(c, p->site) ||
-            !site_size(&count, c, p->site, stack_of(c, site_part(p->site))->heads, tokens, sources))
+            !site_size(&count, c, p->site, stack_of(c, site_branch(p->site))->heads, tokens,
+                       sources))
             continue;
         floats += (double)count * (double)(again ? num_min(2, layers) : layers);
         largest = p->layer >= 0 ? num_max(largest, count) : largest;
@@ -172,7 +173,7 @@ static int add_token_rows(struct report *report, const struct report *found,
                           const struct array *embedding, struct matrix rows, struct arena *arena,
                           struct err *err)
 {
-    const bool of_source = site_part(embedding->site) == PART_SOURCE;
+    const bool of_source = site_branch(embedding->site) == BRANCH_SOURCE;
     struct array array = {
         .name = of_source ? "gradient.source_token_rows" : "gradient.token_rows",
         .layer = -1,
@@ -182,7 +183,7 @@ static int add_token_rows(struct report *report, const struct report *found,
     float *data = arena_room(arena, count * rows.columns, sizeof *data, err);
     if (!data || axis_of_numbers(&array.columns, "channel", NULL, rows.columns, arena, err))
         return -1;
-    const size_t before = of_source ? 0 : found->sentence.words_before;
+    const size_t before = of_source ? 0 : found->text.words_before;
     for (size_t i = 0; i < count; i++)
         memcpy(data + i * rows.columns,
                matrix_row(rows, array.rows.numbers ? array.rows.numbers[i] + before : i),
@@ -201,13 +202,14 @@ static int arrange(struct report *report, const struct gradient_walk *walk, stru
     report->array_count = 0;
     for (size_t i = found.array_count; i-- > 0;) {
         struct array array = found.arrays[i];
-        const enum site_part part = site_part(array.site);
+        const enum site_branch branch = site_branch(array.site);
         if (!site_is_effective(array.site) &&
             !(array.gradient = arena_format(arena, err, "gradient.%s", site_name(array.site))))
             return -1;
         if (report_add_array(report, &array, arena, err) ||
             (site_id(array.site) == SITE_EMBEDDING &&
-             add_token_rows(report, &found, &found.arrays[i], walk->token_rows[part], arena, err)))
+             add_token_rows(report, &found, &found.arrays[i], walk->token_rows[branch], arena,
+                            err)))
             return -1;
     }
     return 0;
@@ -231,7 +233,7 @@ int gradients_make(struct report *report, struct gradient_plan *plan,
                                  .arena = &scratch};
     int failed = capture_init(&capture, selection, &viewer->model.config, 1, arena, err);
     if (!failed) {
-        capture.lists->wanted = selection_queries(selection, &pair->sentence);
+        capture.lists->wanted = selection_queries(selection, &pair->text);
         failed = gradient_walk(&walk, err) ||
                  viewer_reports(viewer, &asked, capture.lists, arena, err) ||
                  arrange(report, &walk, arena, err);
@@ -243,7 +245,7 @@ int gradients_make(struct report *report, struct gradient_plan *plan,
 
 double gradient_bytes(const struct config *c, const struct text_with_source *pair)
 {
-    const size_t tokens = pair->sentence.count, sources = pair->source.count;
+    const size_t tokens = pair->text.count, sources = pair->source.count;
     return bytes_of_pass(c, tokens, sources, keeps_streams(c, tokens, sources));
 }
 

@@ -27,10 +27,10 @@ struct gradient_walk {
     tap_sink sink;                     /* gets gradients, in the reverse order of the pass, and
                                         * SITE_ATTENTION_GRADIENT before the weights; NULL: none */
     void *context;
-    reader_sink *reader;                  /* as in pass/back.h; NULL: none */
-    struct arena *arena;                  /* of the tape */
-    double value;                         /* set: the sum */
-    struct matrix token_rows[PART_CROSS]; /* set, as in pass/back.h */
+    reader_sink *reader;                    /* as in pass/back.h; NULL: none */
+    struct arena *arena;                    /* of the tape */
+    double value;                           /* set: the sum */
+    struct matrix token_rows[BRANCH_CROSS]; /* set, as in pass/back.h */
 };
 
 /* Refused: models without logits, what tape_check refuses, selected sites without a gradient. */

@@ -381,18 +381,19 @@ int atlas_add(struct atlas *atlas, const struct atlas_text *text, struct err *er
 
 /* --- parts ------------------------------------------------------------------------------------ */
 
-static int merge_head(struct atlas *atlas, size_t index, struct atlas_head *part, struct err *err)
+static int merge_head(struct atlas *atlas, size_t index, struct atlas_head *segment,
+                      struct err *err)
 {
     struct atlas_head *head = &atlas->heads[index];
     for (size_t i = 0; i < ATLAS_BINS; i++)
-        head->bins[i] += part->bins[i];
-    head->peaks += part->peaks;
-    head->first_self += part->first_self;
-    head->first_entropy += part->first_entropy;
-    head->induction += part->induction;
-    memcpy(head->limits, part->limits, atlas->plan.intervals * sizeof *head->limits);
+        head->bins[i] += segment->bins[i];
+    head->peaks += segment->peaks;
+    head->first_self += segment->first_self;
+    head->first_entropy += segment->first_entropy;
+    head->induction += segment->induction;
+    memcpy(head->limits, segment->limits, atlas->plan.intervals * sizeof *head->limits);
     for (size_t i = 0; i < atlas->plan.intervals; i++) {
-        struct atlas_interval *to = &head->intervals[i], *from = &part->intervals[i];
+        struct atlas_interval *to = &head->intervals[i], *from = &segment->intervals[i];
         const size_t room = room_of(&atlas->plan, i);
         to->texts += from->texts;
         for (size_t k = 0; k < from->count; k++) {
@@ -403,16 +404,16 @@ static int merge_head(struct atlas *atlas, size_t index, struct atlas_head *part
             from->items[k].entries = NULL;
         }
     }
-    return pair_counts_merge(&head->pairs, &part->pairs, err);
+    return pair_counts_merge(&head->pairs, &segment->pairs, err);
 }
 
-int atlas_merge(struct atlas *atlas, struct atlas *part, struct err *err)
+int atlas_merge(struct atlas *atlas, struct atlas *segment, struct err *err)
 {
-    atlas->texts += part->texts;
-    atlas->tokens += part->tokens;
-    atlas->copies += part->copies;
+    atlas->texts += segment->texts;
+    atlas->tokens += segment->tokens;
+    atlas->copies += segment->copies;
     for (size_t i = 0; i < head_count(atlas); i++)
-        if (merge_head(atlas, i, &part->heads[i], err))
+        if (merge_head(atlas, i, &segment->heads[i], err))
             return -1;
     return 0;
 }

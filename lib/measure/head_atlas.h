@@ -8,8 +8,8 @@
  * others the texts with the largest hashes of their numbers. A text of one token counts nowhere.
  *
  * Threads read the rows of different texts at once; texts are added one after another, in their
- * order: the result has the same bits with any number of threads. A corpus is read in parts, which
- * are merged in their order. The first has all texts of the warm-up.
+ * order: the result has the same bits with any number of threads. A corpus is read in segments,
+ * which are merged in their order. The first has all texts of the warm-up.
  *
  *     struct atlas atlas = {.plan = plan};
  *     if (atlas_open(&atlas, layers, heads, err)) ...
@@ -17,7 +17,7 @@
  *     if (atlas_text_init(&text, &atlas, &arena, err)) ...
  *     atlas_see(&text, &row)                            of each row of the text's weights
  *     if (atlas_add(&atlas, &text, err)) ...
- *     if (atlas_merge(&atlas, &next_part, err)) ...
+ *     if (atlas_merge(&atlas, &next_segment, err)) ...
  *     atlas_release(&atlas);
  */
 #pragma once
@@ -50,8 +50,8 @@ struct atlas_plan {
     uint64_t seed;
 
     /* As HeadVis: no examples of the warm-up, whose texts are held otherwise; of other intervals
-     * than the highest a reservoir (Vitter's algorithm R), which is of one part only; and sums of
-     * the weights after copies, and of the first query. */
+     * than the highest a reservoir (Vitter's algorithm R), which is of one segment only; and sums
+     * of the weights after copies, and of the first query. */
     bool of_headvis;
     long long bos; /* token that begins texts, no key of pairs; -1: none */
 };
@@ -131,7 +131,7 @@ void atlas_see(void *text, const struct attention_map_row *row);
  * were held. */
 int atlas_add(struct atlas *atlas, const struct atlas_text *text, struct err *err);
 
-/* Let a text set the intervals that is of another part. */
+/* Let a text set the intervals that is of another segment. */
 void atlas_warm(struct atlas *atlas, const struct atlas_text *text);
 
 /* True until the intervals are set; then texts may be held, of which atlas_save knows nothing. */
@@ -140,8 +140,8 @@ static inline bool atlas_is_warming(const struct atlas *atlas)
     return atlas->warmed < atlas->plan.warm_up;
 }
 
-/* Add the next part, whose examples are moved; forget all but the intervals. */
-int atlas_merge(struct atlas *atlas, struct atlas *part, struct err *err);
+/* Add the next segment, whose examples are moved; forget all but the intervals. */
+int atlas_merge(struct atlas *atlas, struct atlas *segment, struct err *err);
 void atlas_clear(struct atlas *atlas);
 
 /* --- results ---------------------------------------------------------------------------------- */

@@ -53,10 +53,10 @@ struct attending {
 static int find_attending(struct attending *a, struct weights *weights, size_t layer,
                           struct err *err)
 {
-    a->s = attention_of(weights->config, PART_SENTENCE, layer);
-    a->of_keys = attention_of(weights->config, PART_SENTENCE, a->s->head.kv_layer);
-    if (weights_attention(weights, PART_SENTENCE, layer, &a->own, err) ||
-        weights_attention(weights, PART_SENTENCE, a->s->head.kv_layer, &a->keys, err))
+    a->s = attention_of(weights->config, BRANCH_TEXT, layer);
+    a->of_keys = attention_of(weights->config, BRANCH_TEXT, a->s->head.kv_layer);
+    if (weights_attention(weights, BRANCH_TEXT, layer, &a->own, err) ||
+        weights_attention(weights, BRANCH_TEXT, a->s->head.kv_layer, &a->keys, err))
         return -1;
     a->v = a->s->head.v_is_k ? a->keys.k : a->keys.v;
     return 0;
@@ -92,12 +92,12 @@ static int embed(struct circuit *circuit)
     if (!tokens.data)
         return -1;
     for (size_t i = 0; i < words->count; i++)
-        weights_embed_token(circuit->weights, PART_SENTENCE, matrix_row(tokens, i), words->from[i]);
+        weights_embed_token(circuit->weights, BRANCH_TEXT, matrix_row(tokens, i), words->from[i]);
     float scale = c->embedding_scale;
     for (size_t layer = 0; layer < c->n_layer && c->layer_scale; layer++) {
         const float *number = NULL; /* factor of the layer's output; only its sign counts */
-        if (weights_vector(circuit->weights, slot_of(PART_SENTENCE, SLOT_LAYER_SCALE, layer),
-                           &number, circuit->err))
+        if (weights_vector(circuit->weights, slot_of(BRANCH_TEXT, SLOT_LAYER_SCALE, layer), &number,
+                           circuit->err))
             return -1;
         scale = *number < 0 ? -scale : scale;
     }
@@ -263,7 +263,7 @@ static int take_layer(struct circuit *circuit, size_t layer)
     const struct config *c = circuit->config;
     struct matrix words = circuit->embeddings;
     struct matrix out;
-    const struct head_rule *rule = &attention_of(c, PART_SENTENCE, layer)->head;
+    const struct head_rule *rule = &attention_of(c, BRANCH_TEXT, layer)->head;
     const size_t d = context_width(rule), contexts = context_heads(rule);
     struct attending a;
     struct lambda lambda;
@@ -278,7 +278,7 @@ static int take_layer(struct circuit *circuit, size_t layer)
         find_attending(&a, circuit->weights, layer, circuit->err) ||
         end_of_layer(circuit, &out, a.s, &a.own) ||
         (rule->differ > 0 &&
-         weights_lambda(circuit->weights, PART_SENTENCE, layer, &lambda, circuit->err)))
+         weights_lambda(circuit->weights, BRANCH_TEXT, layer, &lambda, circuit->err)))
         return -1;
     if (a.of_keys->norm_before)
         norm_rows(normed, words, &a.keys.norm);
@@ -354,17 +354,17 @@ int circuits_promote(struct promotion *promotions, size_t across, struct viewer 
 
 const char *const composition_names[COMPOSITIONS] = {"q", "k", "v"};
 
-enum { CIRCUIT_Q, CIRCUIT_K, CIRCUIT_V, CIRCUIT_O, HEAD_PARTS };
+enum { CIRCUIT_Q, CIRCUIT_K, CIRCUIT_V, CIRCUIT_O, CIRCUIT_MATRICES };
 
 /* A matrix of a layer as [C, heads · d] (W_O transposed), and the Gram matrix of each head. */
-struct circuit_part {
+struct circuit_matrix {
     struct matrix columns;
     size_t heads, size;
     double *squares; /* [heads, d, d] */
 };
 
 struct circuit_layer {
-    struct circuit_part parts[HEAD_PARTS];
+    struct circuit_matrix matrices[CIRCUIT_MATRICES];
     double *lengths; /* for each context: ‖V·O‖ */
 };
 
@@ -379,32 +379,32 @@ static size_t readers_of(const struct config *c, enum composition way)
     return way == COMPOSE_V ? writers_of(c) : c->n_head;
 }
 
-static int square(struct circuit_part *part, struct arena *arena, struct err *err)
+static int square(struct circuit_matrix *matrix, struct arena *arena, struct err *err)
 {
-    size_t d = part->size;
-    part->squares = arena_alloc(arena, part->heads * d * d, sizeof *part->squares, err);
-    for (size_t head = 0; part->squares && head < part->heads; head++) {
-        double *squares = part->squares + head * d * d;
-        for (size_t c = 0; c < part->columns.rows; c++) {
-            const float *x = matrix_row(part->columns, c) + head * d;
+    size_t d = matrix->size;
+    matrix->squares = arena_alloc(arena, matrix->heads * d * d, sizeof *matrix->squares, err);
+    for (size_t head = 0; matrix->squares && head < matrix->heads; head++) {
+        double *squares = matrix->squares + head * d * d;
+        for (size_t c = 0; c < matrix->columns.rows; c++) {
+            const float *x = matrix_row(matrix->columns, c) + head * d;
             for (size_t i = 0; i < d; i++)
                 for (size_t k = 0; k < d; k++)
                     squares[i * d + k] += (double)x[i] * (double)x[k];
         }
     }
-    return part->squares ? 0 : -1;
+    return matrix->squares ? 0 : -1;
 }
 
 /* Load W_Q, W_K or W_V, with the norm before it and the scales of the norm after it (or NULL). */
-static void load_in(struct circuit_part *part, const struct sublayer *s, const struct weight *w,
+static void load_in(struct circuit_matrix *matrix, const struct sublayer *s, const struct weight *w,
                     const struct norm *before, const struct norm *after)
 {
-    struct matrix m = part->columns;
+    struct matrix m = matrix->columns;
     weight_copy(m.data, m.columns, w, (struct weight_piece){0, m.rows, 0});
     for (size_t i = 0; after && i < m.rows; i++)
         for (size_t k = 0; k < m.columns; k++)
             m.data[i * m.stride + k] *=
-                after->scale[s->head.norm.whole ? k : k % part->size] + after->offset;
+                after->scale[s->head.norm.whole ? k : k % matrix->size] + after->offset;
     if (!s->norm_before)
         return;
     for (size_t i = 0; i < m.rows; i++)
@@ -419,11 +419,11 @@ static void load_in(struct circuit_part *part, const struct sublayer *s, const s
 }
 
 /* Load W_O, transposed, with the norm after it. */
-static int load_out(struct circuit_part *part, const struct sublayer *s,
+static int load_out(struct circuit_matrix *matrix, const struct sublayer *s,
                     const struct attention_weights *w, struct err *err)
 {
     struct arena arena = {0};
-    struct matrix m = part->columns;
+    struct matrix m = matrix->columns;
     struct matrix out = matrix_new(m.columns, m.rows, &arena, err);
     if (!out.data)
         return -1;
@@ -443,28 +443,28 @@ static double product(const double *a, const double *b, size_t count)
     return sum;
 }
 
-static const double *squares_of(const struct circuit_part *part, size_t head, size_t heads)
+static const double *squares_of(const struct circuit_matrix *matrix, size_t head, size_t heads)
 {
-    return part->squares + head / (heads / part->heads) * part->size * part->size;
+    return matrix->squares + head / (heads / matrix->heads) * matrix->size * matrix->size;
 }
 
-static double length(const struct circuit_part *x, const struct circuit_part *y, size_t head,
+static double length(const struct circuit_matrix *x, const struct circuit_matrix *y, size_t head,
                      size_t heads)
 {
     return sqrt(product(squares_of(x, head, heads), squares_of(y, head, heads), x->size * x->size));
 }
 
 /* Put the columns of two key/value heads that make one context side by side. */
-static int join_values(struct circuit_part *part, const struct head_rule *rule, struct arena *arena,
-                       struct err *err)
+static int join_values(struct circuit_matrix *matrix, const struct head_rule *rule,
+                       struct arena *arena, struct err *err)
 {
-    struct matrix from = part->columns;
-    part->heads /= 2;
-    part->size *= 2;
-    part->columns = matrix_new(from.rows, from.columns, arena, err);
-    for (size_t i = 0; part->columns.data && i < from.rows; i++)
-        context_values(matrix_row(part->columns, i), matrix_row(from, i), rule, 1);
-    return err_if(!part->columns.data);
+    struct matrix from = matrix->columns;
+    matrix->heads /= 2;
+    matrix->size *= 2;
+    matrix->columns = matrix_new(from.rows, from.columns, arena, err);
+    for (size_t i = 0; matrix->columns.data && i < from.rows; i++)
+        context_values(matrix_row(matrix->columns, i), matrix_row(from, i), rule, 1);
+    return err_if(!matrix->columns.data);
 }
 
 static int load_layer(struct circuit_layer *layer, struct viewer *viewer, size_t number,
@@ -477,28 +477,32 @@ static int load_layer(struct circuit_layer *layer, struct viewer *viewer, size_t
     const struct weight *const weights[] = {&a.own.q, &a.keys.k, &a.v};
     const struct norm *const norms[] = {&a.own.q_norm, &a.keys.k_norm};
     const struct head_rule *rule = &a.s->head;
-    for (int i = 0; i < HEAD_PARTS; i++) {
-        struct circuit_part *part = &layer->parts[i];
+    for (int i = 0; i < CIRCUIT_MATRICES; i++) {
+        struct circuit_matrix *matrix = &layer->matrices[i];
         const bool of_keys = i == CIRCUIT_K || i == CIRCUIT_V;
-        part->heads = of_keys ? rule->kv_heads : i == CIRCUIT_O ? context_heads(rule) : rule->heads;
-        part->size = i == CIRCUIT_O ? context_width(rule) : i == CIRCUIT_V ? rule->d_v : rule->d_k;
-        part->columns = matrix_new(c->n_embd, part->heads * part->size, arena, err);
-        if (!part->columns.data || (i == CIRCUIT_O && load_out(part, a.s, &a.own, err)))
+        matrix->heads = of_keys          ? rule->kv_heads
+                        : i == CIRCUIT_O ? context_heads(rule)
+                                         : rule->heads;
+        matrix->size = i == CIRCUIT_O   ? context_width(rule)
+                       : i == CIRCUIT_V ? rule->d_v
+                                        : rule->d_k;
+        matrix->columns = matrix_new(c->n_embd, matrix->heads * matrix->size, arena, err);
+        if (!matrix->columns.data || (i == CIRCUIT_O && load_out(matrix, a.s, &a.own, err)))
             return -1;
         if (i != CIRCUIT_O)
-            load_in(part, of_keys ? a.of_keys : a.s, weights[i],
+            load_in(matrix, of_keys ? a.of_keys : a.s, weights[i],
                     of_keys ? &a.keys.norm : &a.own.norm,
                     rule->norm.q && i < CIRCUIT_V ? norms[i] : NULL);
-        if (i == CIRCUIT_V && rule->differ > 0 && join_values(part, rule, arena, err))
+        if (i == CIRCUIT_V && rule->differ > 0 && join_values(matrix, rule, arena, err))
             return -1;
-        if (square(part, arena, err))
+        if (square(matrix, arena, err))
             return -1;
     }
     const size_t writers = writers_of(c);
     layer->lengths = arena_alloc(arena, writers, sizeof *layer->lengths, err);
     for (size_t head = 0; layer->lengths && head < writers; head++)
         layer->lengths[head] =
-            length(&layer->parts[CIRCUIT_V], &layer->parts[CIRCUIT_O], head, writers);
+            length(&layer->matrices[CIRCUIT_V], &layer->matrices[CIRCUIT_O], head, writers);
     return layer->lengths ? 0 : -1;
 }
 
@@ -529,7 +533,8 @@ static int compose_layers(float *cells, struct viewer *viewer, const struct circ
     static const int sides[COMPOSITIONS][2] = {[COMPOSE_Q] = {CIRCUIT_Q, CIRCUIT_K},
                                                [COMPOSE_K] = {CIRCUIT_K, CIRCUIT_Q},
                                                [COMPOSE_V] = {CIRCUIT_V, CIRCUIT_O}};
-    const struct circuit_part *x = &later->parts[sides[way][0]], *y = &later->parts[sides[way][1]];
+    const struct circuit_matrix *x = &later->matrices[sides[way][0]],
+                                *y = &later->matrices[sides[way][1]];
     const struct config *c = &viewer->model.config;
     const size_t heads = writers_of(c), readers = readers_of(c, way);
     struct arena arena = {0};
@@ -537,13 +542,13 @@ static int compose_layers(float *cells, struct viewer *viewer, const struct circ
                        .in = x->columns.rows,
                        .out = x->columns.columns,
                        .stride = x->columns.stride};
-    const size_t d = first->parts[CIRCUIT_O].size;
+    const size_t d = first->matrices[CIRCUIT_O].size;
     struct matrix out = matrix_new(heads * d, c->n_embd, &arena, err);
     struct matrix m = matrix_new(heads * d, w.out, &arena, err);
     double *scratch = arena_alloc(&arena, 2 * d * x->size, sizeof *scratch, err);
     bool ready = out.data && m.data && scratch;
     if (ready) {
-        transpose(out, first->parts[CIRCUIT_O].columns);
+        transpose(out, first->matrices[CIRCUIT_O].columns);
         linear(&viewer->machine, m, out, &w, ACTIVATION_NONE);
     }
     for (size_t i = 0; i < heads * readers && ready; i++) {
@@ -552,7 +557,7 @@ static int compose_layers(float *cells, struct viewer *viewer, const struct circ
         struct matrix both = matrix_columns(matrix_rows(m, one * d, d),
                                             other / (readers / x->heads) * x->size, x->size);
         double lengths = first->lengths[one] * length(x, y, other, readers);
-        double found = composed(squares_of(&first->parts[CIRCUIT_V], one, heads), both,
+        double found = composed(squares_of(&first->matrices[CIRCUIT_V], one, heads), both,
                                 squares_of(y, other, readers), scratch);
         cells[one * c->n_layer * readers + other] = lengths > 0 ? (float)(found / lengths) : NAN;
     }
@@ -574,7 +579,7 @@ static int compose(float *values, enum composition way, struct viewer *viewer, s
     int failed = !layers;
     for (size_t later = 0; later < c->n_layer && !failed; later++) {
         failed = load_layer(&layers[later], viewer, later, &arena, err);
-        const size_t kv_layer = attention_of(c, PART_SENTENCE, later)->head.kv_layer;
+        const size_t kv_layer = attention_of(c, BRANCH_TEXT, later)->head.kv_layer;
         const size_t end = way == COMPOSE_Q ? later : kv_layer;
         for (size_t first = 0; first < end && !failed; first++)
             failed = compose_layers(values + first * writers * across + later * readers, viewer,

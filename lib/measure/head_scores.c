@@ -301,13 +301,13 @@ bool head_survey_needs(const struct head_survey *survey, enum score_material mat
 /* What layers that keep a state have in place of weights. */
 static enum site map_of_mixers(const struct config *config)
 {
-    return SITE_OF(PART_MIXER, mixer_of_channels(&config->mixer) ? SITE_MAP_NORM : SITE_WEIGHTS);
+    return SITE_OF(BRANCH_MIXER, mixer_of_channels(&config->mixer) ? SITE_MAP_NORM : SITE_WEIGHTS);
 }
 
 static struct head_layer heads_of(const struct config *config, size_t layer)
 {
-    const struct sublayer *attention = attention_of(config, PART_SENTENCE, layer);
-    if (attention || !layer_mixer(layer_of(config, PART_SENTENCE, layer)))
+    const struct sublayer *attention = attention_of(config, BRANCH_TEXT, layer);
+    if (attention || !layer_mixer(layer_of(config, BRANCH_TEXT, layer)))
         return (struct head_layer){attention ? attention->head.heads : 0, HEADS_ATTEND};
     const enum site map = map_of_mixers(config);
     return (struct head_layer){site_heads(config, map, layer),
@@ -348,7 +348,7 @@ int head_survey_open(struct head_survey *survey, struct arena *arena, struct err
             return err_unsupported(err, "score %s: expected an encoder-decoder, found '%s'",
                                    score->name, model->name);
         if (score->row->of_source)
-            site_set_add(&survey->selection.sites, SITE_OF(PART_CROSS, SITE_WEIGHTS));
+            site_set_add(&survey->selection.sites, SITE_OF(BRANCH_CROSS, SITE_WEIGHTS));
         for (size_t k = 0; k < ROLES; k++)
             has_role |= score->row == score_of_role(k);
         survey->measured[i] = *score;
@@ -589,12 +589,12 @@ static void add_values(struct count *count)
 static int take_rows(void *context, struct attention_map_loan *loan, struct err *err)
 {
     struct count *count = context;
-    bool of_source = site_part(loan->site) == PART_CROSS;
+    bool of_source = site_branch(loan->site) == BRANCH_CROSS;
     if (count->layer != loan->layer || count->of_source != of_source)
         add_values(count);
     count->layer = loan->layer;
     count->of_source = of_source;
-    count->of_mixer = site_part(loan->site) == PART_MIXER;
+    count->of_mixer = site_branch(loan->site) == BRANCH_MIXER;
     if (!count->of_mixer) {
         loan->take = measure_row;
         return 0;
@@ -673,10 +673,10 @@ void head_survey_add_memory(struct memory *memory, const struct viewer *viewer, 
     const struct mixer *mixer = &config->mixer;
     const size_t across = num_max(config->n_head, mixer->heads);
     if (mixer->d_v > 1)
-        own.during += (double)mixer->heads * (double)pair->sentence.count *
-                      (double)pair->sentence.count * sizeof(float);
-    own.during += (double)((scores + ROLES) * across) * (double)pair->sentence.count *
-                  sizeof(struct measured);
+        own.during += (double)mixer->heads * (double)pair->text.count * (double)pair->text.count *
+                      sizeof(float);
+    own.during +=
+        (double)((scores + ROLES) * across) * (double)pair->text.count * sizeof(struct measured);
     memory->during = fmax(memory->during, own.during);
 }
 
@@ -984,8 +984,8 @@ struct table *head_table_report(struct report *report, const struct head_results
     return tables->note ? tables : NULL;
 }
 
-int head_map_report(struct report *report, const struct head_results *results,
-                    const struct score *only, struct arena *arena, struct err *err)
+int head_grid_report(struct report *report, const struct head_results *results,
+                     const struct score *only, struct arena *arena, struct err *err)
 {
     const struct head_result *result = results->items;
     size_t heads = result->layers * result->heads;

@@ -197,5 +197,5 @@ struct table *head_table_report(struct report *report, const struct head_results
 
 /* Make a report with a map (layers by heads) of each score of one model; its subject names
  * the score `only`, unless that is NULL. */
-int head_map_report(struct report *report, const struct head_results *results,
-                    const struct score *only, struct arena *arena, struct err *err);
+int head_grid_report(struct report *report, const struct head_results *results,
+                     const struct score *only, struct arena *arena, struct err *err);

@@ -164,7 +164,7 @@ int jacobian_fit_add(struct jacobian_fit *fit, const struct text_with_source *pa
 {
     struct viewer *viewer = fit->viewer;
     const struct config *c = &viewer->model.config;
-    const size_t C = c->n_embd, tokens = pair->sentence.count;
+    const size_t C = c->n_embd, tokens = pair->text.count;
     const size_t copies = num_min(num_max(ROWS / num_max(tokens, 1), 1), C);
     struct arena arena = {0}, own = {0};
     fit->done++;

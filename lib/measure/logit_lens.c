@@ -16,7 +16,7 @@ static bool is_of_stream(const struct config *config, enum site site)
 {
     size_t floats = 0;
     const struct site_row *row = site_row(site);
-    return row->in_layer && site_part(site) != PART_SOURCE && row->axes == AXES_TOKEN_CHANNEL &&
+    return row->in_layer && site_branch(site) != BRANCH_SOURCE && row->axes == AXES_TOKEN_CHANNEL &&
            site_exists(config, site) && site_id(site) != SITE_MLP_ACT &&
            site_id(site) != SITE_MLP_GATE && site_id(site) != SITE_MLP_UP &&
            site_size(&floats, config, site, config->n_head, 1, 1) && floats == config->n_embd;
@@ -50,7 +50,7 @@ struct lens_work {
     const struct lens_plan *plan;
     const struct logit_lens *lens;
     const struct report *report;
-    const struct tokenized *sentence;
+    const struct tokenized *text;
     struct matrix ends;   /* [tokens, C] vectors behind the model's own logits */
     size_t from, end;     /* tokens of the lens */
     size_t first;         /* the first of those that are looked at */
@@ -84,9 +84,9 @@ static void see_row(void *context, size_t row, const float *logits, size_t count
     struct likely *best = work->best + index * best_count;
     long long target = work->plan->target;
     size_t at = place.token + viewer->model.config.causal;
-    if (target < 0 && !config_classifies(&viewer->model.config) && at < work->sentence->count &&
-        (long long)work->sentence->ids[at] != viewer->mask)
-        target = work->sentence->ids[at];
+    if (target < 0 && !config_classifies(&viewer->model.config) && at < work->text->count &&
+        (long long)work->text->ids[at] != viewer->mask)
+        target = work->text->ids[at];
     double less = work->plan->against >= 0 ? (double)logits[work->plan->against] : sum;
     topk(best, best_count, logits, count, sum);
     *cell = (struct lens_cell){
@@ -162,7 +162,7 @@ static bool take_known(const struct lens_work *work, const struct lens_known *kn
     size_t at = work->first;
     if (lens->best_count != known->lens.best_count ||
         at + 1 >= num_min(lens->tokens, known->lens.tokens) ||
-        work->sentence->ids[at + 1] != known->ids[at + 1])
+        work->text->ids[at + 1] != known->ids[at + 1])
         return false;
     for (size_t i = 0; i < plan->layers.count; i++) {
         struct matrix now = find(work->report, plan->site, plan->layers.items[i]);
@@ -187,13 +187,13 @@ static struct site_set sites_of(const struct lens_plan *plan)
 
 /* Compute the lens from a report with the plan's sites in all layers, and possibly other sites. */
 static int look_at_report(struct logit_lens *lens, const struct lens_plan *plan,
-                          const struct report *report, const struct tokenized *sentence,
+                          const struct report *report, const struct tokenized *text,
                           struct arena *arena, struct err *err)
 {
     const struct config *config = &plan->viewer->model.config;
     struct lens_known *known = plan->known;
     size_t words = config_logits(config), layers = plan->layers.count, width = config->n_embd;
-    size_t from = plan->of_one ? plan->position : 0, tokens = plan->of_one ? 1 : sentence->count;
+    size_t from = plan->of_one ? plan->position : 0, tokens = plan->of_one ? 1 : text->count;
     size_t step = logits_piece_rows(words, tokens);
     size_t capacity = logits_piece_rows(words, layers * tokens);
     size_t compared = plan->is_brief ? 0 : step;
@@ -205,7 +205,7 @@ static int look_at_report(struct logit_lens *lens, const struct lens_plan *plan,
         .plan = plan,
         .lens = lens,
         .report = report,
-        .sentence = sentence,
+        .text = text,
         .ends = find(report, site_of_logits(config), config->n_layer - 1),
         .from = from,
         .end = from + tokens,
@@ -224,7 +224,7 @@ static int look_at_report(struct logit_lens *lens, const struct lens_plan *plan,
     while (known && take_known(&work, known))
         work.first++;
     if (known)
-        *known = (struct lens_known){*lens, report, sentence->ids};
+        *known = (struct lens_known){*lens, report, text->ids};
     for (; work.first < work.end; work.first += step)
         if (look_at_tokens(&work, num_min(work.end - work.first, step), err))
             return -1;
@@ -239,7 +239,7 @@ int lens_capture(struct logit_lens *lens, const struct lens_plan *plan,
     struct capture_request asked = {&selection, pair, 1, 0, &report};
     return err_if(selection_layers(&selection, NULL, &plan->viewer->model.config, arena, err) ||
                   viewer_capture(plan->viewer, &asked, arena, err) ||
-                  look_at_report(lens, plan, &report, &pair->sentence, arena, err));
+                  look_at_report(lens, plan, &report, &pair->text, arena, err));
 }
 
 /* Add the memory of a pass that captures sites in all layers, and of the logits of lenses. */
@@ -251,8 +251,8 @@ static void add_look(struct memory *memory, const struct lens_plan *plans, size_
                                         .layers.count = viewer->model.config.n_layer};
     viewer_add_memory(memory, viewer, &selection, pair, CAPTURE_ALL);
     for (size_t i = 0; i < count; i++)
-        memory->during = fmax(memory->during, logits_piece_bytes(viewer, plans[i].layers.count *
-                                                                             pair->sentence.count));
+        memory->during = fmax(memory->during,
+                              logits_piece_bytes(viewer, plans[i].layers.count * pair->text.count));
 }
 
 /* The bytes of the cells of a lens, of the vectors that are multiplied together, and of the model's
@@ -272,9 +272,9 @@ void lens_add_memory(struct memory *memory, const struct lens_plan *plan,
                      const struct text_with_source *pair)
 {
     enum { ROW_BYTES = 600 }; /* bytes of a row of the table, about */
-    double rows = (double)plan->layers.count * (double)pair->sentence.count;
+    double rows = (double)plan->layers.count * (double)pair->text.count;
     add_look(memory, plan, 1, sites_of(plan), pair);
-    memory->held += lens_bytes(plan, pair->sentence.count) + ROW_BYTES * rows;
+    memory->held += lens_bytes(plan, pair->text.count) + ROW_BYTES * rows;
 }
 
 /* --- report ----------------------------------------------------------------------------------- */
@@ -293,7 +293,7 @@ static float probability(float logprob)
 
 /* Put the keys and the columns of `numbers`. */
 static void put_row(struct table_rows *rows, const struct logit_lens *lens, unsigned numbers,
-                    const struct tokenized *sentence, const struct tokenizer *tokenizer)
+                    const struct tokenized *text, const struct tokenizer *tokenizer)
 {
     const struct lens_cell *cell = &lens->cells[rows->row];
     size_t token = rows->row % lens->tokens;
@@ -302,7 +302,7 @@ static void put_row(struct table_rows *rows, const struct logit_lens *lens, unsi
     rows_integer(rows, "layer", COLUMN_KEY,
                  (long long)lens->plan->layers.items[rows->row / lens->tokens]);
     rows_integer(rows, "position", COLUMN_KEY, lens->plan->of_one ? -1 : (long long)token);
-    rows_label(rows, "token", COLUMN_KEY, sentence->labels[token]);
+    rows_label(rows, "token", COLUMN_KEY, text->labels[token]);
     if (numbers >> LENS_BEST & 1) {
         rows_label(rows, "best", 0, best);
         rows_float(rows, (struct column){"probability"}, probability(cell->best->logprob));
@@ -380,7 +380,7 @@ int lens_report(struct report *report, const struct logit_lens *lens, unsigned n
         return -1;
     for (size_t i = 0; i < cells && !err->kind; i++, rows_next(&rows)) {
         best[i] = lens->cells[i].best;
-        put_row(&rows, lens, numbers, &report->sentence, tokenizer);
+        put_row(&rows, lens, numbers, &report->text, tokenizer);
     }
     if (rows_finish(tables, &rows, "lens", "token"))
         return -1;
@@ -425,7 +425,7 @@ int next_tokens_plan(struct next_plan *plan, struct viewer *viewer, size_t best_
         return 0;
     if (selection_layers(&all, NULL, config, arena, err))
         return -1;
-    const struct sublayer *list = layer_of(config, PART_SENTENCE, 0)->sublayers;
+    const struct sublayer *list = layer_of(config, BRANCH_TEXT, 0)->sublayers;
     bool starts = all_steps && !list->norm_after;
     bool halves =
         starts && layers <= HALVES_MAX && !lens_find_site(&site, site_name(site), config, &none);
@@ -440,7 +440,7 @@ int next_tokens_plan(struct next_plan *plan, struct viewer *viewer, size_t best_
     } parts[] = {
         {STEP_EMBEDDING, SITE_RESID_PRE, 0, starts, listed},
         {STEP_ATTENTION, SITE_RESID_MID, 0, halves ? layers : 0, listed},
-        {STEP_CROSS, SITE_OF(PART_CROSS, SITE_RESID_MID), 0, crosses ? layers : 0, listed},
+        {STEP_CROSS, SITE_OF(BRANCH_CROSS, SITE_RESID_MID), 0, crosses ? layers : 0, listed},
         {step, end, 0, all_steps ? layers - 1 : 0, listed},
         {step, end, layers - 1, 1, best_count},
     };
@@ -474,7 +474,7 @@ void next_tokens_add_memory(struct memory *memory, const struct next_plan *plan,
     if (plan->count)
         add_look(memory, plan->lenses, plan->count, next_tokens_sites(plan), pair);
     for (size_t i = 0; i < plan->count; i++)
-        memory->held += lens_bytes(&plan->lenses[i], pair->sentence.count);
+        memory->held += lens_bytes(&plan->lenses[i], pair->text.count);
 }
 
 /* Make the edit that removes a part, with the ranges that it needs; false: there is none. */
@@ -497,7 +497,7 @@ static bool remove_part(struct edit *edit, struct edit_range ranges[2],
                               .heads = {&ranges[1], 1}};
         return true;
     }
-    const enum site site = SITE_OF(key < 0 ? PART_CROSS : PART_SENTENCE, SITE_MASKED);
+    const enum site site = SITE_OF(key < 0 ? BRANCH_CROSS : BRANCH_TEXT, SITE_MASKED);
     ranges[0] = (struct edit_range){query, query};
     ranges[1] = key < 0 ? (struct edit_range){at, at} : (struct edit_range){key, key};
     *edit = (struct edit){
@@ -514,7 +514,7 @@ int next_tokens_without(const float **found, struct viewer *viewer,
     const struct edits *before = viewer->edits;
     const size_t last = config->n_layer - 1;
     const size_t count = what == WITHOUT_HEAD ? config->n_layer * config->n_head
-                                              : pair->source.count + pair->sentence.count;
+                                              : pair->source.count + pair->text.count;
     struct lens_plan plan = {.viewer = viewer,
                              .site = site_of_output(config),
                              .layers = {&last, 1},
@@ -522,7 +522,7 @@ int next_tokens_without(const float **found, struct viewer *viewer,
                              .target = -1,
                              .against = -1,
                              .of_one = true,
-                             .position = tokenized_opening(&pair->sentence, config, viewer->mask),
+                             .position = tokenized_opening(&pair->text, config, viewer->mask),
                              .is_brief = true};
     struct arena own = {0};
     struct logit_lens lens;
@@ -575,7 +575,7 @@ static int name_ids(struct next_tokens *next, const struct viewer *viewer, struc
 }
 
 int next_tokens_of_report(const struct next_tokens **found, const struct next_plan *plan,
-                          const struct report *report, const struct tokenized *sentence,
+                          const struct report *report, const struct tokenized *text,
                           struct arena *arena, struct err *err)
 {
     struct logit_lens lenses[STREAM_STEPS];
@@ -583,7 +583,7 @@ int next_tokens_of_report(const struct next_tokens **found, const struct next_pl
     if (!plan->count)
         return 0;
     for (size_t i = 0; i < plan->count; i++) {
-        if (look_at_report(&lenses[i], &plan->lenses[i], report, sentence, arena, err))
+        if (look_at_report(&lenses[i], &plan->lenses[i], report, text, arena, err))
             return -1;
         capacity += plan->lenses[i].layers.count;
     }
@@ -593,9 +593,8 @@ int next_tokens_of_report(const struct next_tokens **found, const struct next_pl
     if (!next || !layers)
         return -1;
     const struct config *config = &viewer->model.config;
-    bool predicts =
-        viewer->mask < 0 ||
-        sentence->ids[tokenized_opening(sentence, config, viewer->mask)] == viewer->mask;
+    bool predicts = viewer->mask < 0 ||
+                    text->ids[tokenized_opening(text, config, viewer->mask)] == viewer->mask;
     *next = (struct next_tokens){.layers = layers, .vocabulary = config_logits(config)};
     for (size_t layer = 0; layer < config->n_layer; layer++)
         for (size_t i = 0; i < plan->count; i++) { /* in the order of the pass */

@@ -120,5 +120,5 @@ int next_tokens_without(const float **found, struct viewer *viewer,
 
 /* Find the next tokens of a report; `found` is unchanged if the plan has no steps. */
 int next_tokens_of_report(const struct next_tokens **found, const struct next_plan *plan,
-                          const struct report *report, const struct tokenized *sentence,
+                          const struct report *report, const struct tokenized *text,
                           struct arena *arena, struct err *err);

@@ -19,7 +19,7 @@
 typedef bool sublayer_change(struct sublayer *s, int variant, size_t width);
 
 /* Past the last layer of a stack that has the mistake. */
-static size_t end_layer(const struct trial *trial, enum site_part stack, size_t layers)
+static size_t end_layer(const struct trial *trial, enum site_branch stack, size_t layers)
 {
     return trial->from.alone ? num_min(trial->from.first_layer[stack] + 1, layers) : layers;
 }
@@ -29,10 +29,10 @@ static bool change_sublayers(struct trial *trial, sublayer_change *change)
 {
     struct description *made = trial->viewer.model.config.description;
     size_t count = 0;
-    for (enum site_part part = PART_SENTENCE; part <= PART_SOURCE; part++) {
-        const struct stack *stack = part == PART_SOURCE ? &made->source : &made->text;
-        const size_t last = end_layer(trial, part, stack->layers);
-        for (size_t layer = trial->from.first_layer[part]; layer < last; layer++) {
+    for (enum site_branch branch = BRANCH_TEXT; branch <= BRANCH_SOURCE; branch++) {
+        const struct stack *stack = branch == BRANCH_SOURCE ? &made->source : &made->text;
+        const size_t last = end_layer(trial, branch, stack->layers);
+        for (size_t layer = trial->from.first_layer[branch]; layer < last; layer++) {
             struct sublayer *s = (struct sublayer *)stack->layer[layer].sublayers; /* our own */
             for (struct sublayer *end = s + stack->layer[layer].all; s < end; s++)
                 count += change(s, trial->variant, stack->width);
@@ -92,7 +92,7 @@ static bool change_activation(struct sublayer *s, int variant, size_t width)
     (void)width;
     const enum activation wanted = (enum activation)(variant + 1);
     if (s->kind != SUBLAYER_MLP || s->mlp.xielu || s->mlp.activation == wanted ||
-        s->part == PART_LAUREL)
+        s->branch == BRANCH_LAUREL)
         return false;
     s->mlp.activation = wanted;
     return true;
@@ -122,7 +122,7 @@ static bool try_embedding(struct trial *trial)
 static bool try_positions(struct trial *trial)
 {
     struct config *config = &trial->viewer.model.config;
-    const struct embed_rule *embed = &stack_of(config, PART_SENTENCE)->embed;
+    const struct embed_rule *embed = &stack_of(config, BRANCH_TEXT)->embed;
     const size_t own = config->position_offset, rows[] = {own + 1, own - 1, 0};
     config->position_offset = rows[trial->variant];
     if (trial->variant == 2)
@@ -155,7 +155,7 @@ static bool try_offset(struct trial *trial)
 static bool has_mistake(const struct trial *trial, struct slot slot)
 {
     return slot.layer < 0 ||
-           (size_t)slot.layer >= trial->from.first_layer[slot.part == PART_SOURCE];
+           (size_t)slot.layer >= trial->from.first_layer[slot.branch == BRANCH_SOURCE];
 }
 
 /* A bias of one kind of matrix; of all. */
@@ -225,13 +225,14 @@ static bool try_transposed(struct trial *trial)
 
 static void edit_by(struct trial *trial, enum site id, edit_function *function)
 {
-    const enum site site = SITE_OF(trial->from.part, id);
+    const enum site site = SITE_OF(trial->from.branch, id);
     if (!site_exists(&trial->viewer.model.config, site))
         return;
     trial->layers = (struct edit_range){
-        (ptrdiff_t)trial->from.first_layer[trial->from.part == PART_SOURCE],
-        (ptrdiff_t)end_layer(trial, trial->from.part == PART_SOURCE ? PART_SOURCE : PART_SENTENCE,
-                             stack_of(&trial->viewer.model.config, trial->from.part)->layers) -
+        (ptrdiff_t)trial->from.first_layer[trial->from.branch == BRANCH_SOURCE],
+        (ptrdiff_t)end_layer(trial,
+                             trial->from.branch == BRANCH_SOURCE ? BRANCH_SOURCE : BRANCH_TEXT,
+                             stack_of(&trial->viewer.model.config, trial->from.branch)->layers) -
             1};
     trial->items[trial->edits.count++] = (struct edit){
         .site = site, .layers = {&trial->layers, 1}, .function = function, .context = trial};
@@ -282,7 +283,7 @@ static void turn(void *context, const struct edit_block *block)
     struct trial *trial = context;
     const struct config *config = &trial->viewer.model.config;
     struct matrix rows = rows_of(block), from = rows, table;
-    struct rotary rotary = *stack_head(config, trial->from.part, block->layer)->rotary;
+    struct rotary rotary = *stack_head(config, trial->from.branch, block->layer)->rotary;
     const size_t half = rotary.components / 2;
     from.data = trial->kept[site_id(block->site) == SITE_K];
     from.stride = from.columns;
@@ -315,7 +316,7 @@ static bool try_rotary(struct trial *trial)
     const size_t half = config->rotary.components / 2;
     const double theta =
         trial->variant < TURN_THETAS ? 0 : turn_thetas[trial->variant - TURN_THETAS];
-    if (trial->from.part != PART_SENTENCE || !config_rotates(config) ||
+    if (trial->from.branch != BRANCH_TEXT || !config_rotates(config) ||
         config->head_norm.after_rotary || theta == config->rotary.theta ||
         (trial->variant == TURN_UNSCALED && config->rotary.scaling == ROTARY_PLAIN))
         return false;
@@ -363,7 +364,7 @@ static void reorder(void *context, const struct edit_block *block)
 {
     struct trial *trial = context;
     const struct head_rule *rule =
-        stack_head(&trial->viewer.model.config, trial->from.part, block->layer);
+        stack_head(&trial->viewer.model.config, trial->from.branch, block->layer);
     const size_t heads = block->heads, width = block->columns;
     struct matrix to = rows_of(block), from = copy_of(trial, block);
     bool of_context = site_id(block->site) == SITE_CONTEXT;
@@ -390,7 +391,7 @@ static void reorder(void *context, const struct edit_block *block)
 static bool try_order(struct trial *trial)
 {
     const struct config *config = &trial->viewer.model.config;
-    const bool rotates = site_exists(config, SITE_OF(trial->from.part, SITE_Q_PRE));
+    const bool rotates = site_exists(config, SITE_OF(trial->from.branch, SITE_Q_PRE));
     if (trial->variant == ORDER_READ) {
         edit_by(trial, rotates ? SITE_Q_PRE : SITE_Q, reorder);
         edit_by(trial, rotates ? SITE_K_PRE : SITE_K, reorder);
@@ -401,7 +402,7 @@ static bool try_order(struct trial *trial)
         edit_by(trial, SITE_Q, reorder);
     if (trial->variant != ORDER_READ)
         edit_by(trial, SITE_CONTEXT, reorder);
-    const struct head_rule *rule = stack_head(config, trial->from.part, 0);
+    const struct head_rule *rule = stack_head(config, trial->from.branch, 0);
     return !trial->regroups || (rule->kv_heads > 1 && rule->kv_heads < rule->heads);
 }
 
@@ -483,7 +484,7 @@ int trial_begin(struct trial *trial, const struct viewer *viewer, const struct t
     trial->change = (struct weights_change){
         .without_bias = SLOT_NONE, .transposed = SLOT_NONE, .end_layer = SIZE_MAX, .epsilon = -1};
     if (from->alone) {
-        const enum site_part stack = from->part == PART_SOURCE ? PART_SOURCE : PART_SENTENCE;
+        const enum site_branch stack = from->branch == BRANCH_SOURCE ? BRANCH_SOURCE : BRANCH_TEXT;
         trial->from.first_layer[!stack] = SIZE_MAX; /* none */
         trial->change.end_layer = from->first_layer[stack] + 1;
     }
@@ -519,7 +520,7 @@ int trial_capture(struct report *report, struct trial *trial, struct capture_req
         if (id != SITE_Q && (id < SITE_SCORES || id > SITE_WEIGHTS))
             continue;
         const struct head_rule *rule =
-            stack_head(config, site_part(array->site), (size_t)array->layer);
+            stack_head(config, site_branch(array->site), (size_t)array->layer);
         const size_t heads = array->heads.size, size = array_cells(array) / heads;
         float *sorted = arena_room(arena, heads * size, sizeof *sorted, err);
         if (!sorted)

@@ -15,9 +15,9 @@
 
 /* Where mistakes are: the first layers of the text and of the encoder, and what is compared. */
 struct trial_range {
-    size_t first_layer[PART_SOURCE + 1];
-    bool alone;          /* no later layers, and nothing outside of layers */
-    enum site_part part; /* of the attention that maps and heads are of */
+    size_t first_layer[BRANCH_SOURCE + 1];
+    bool alone;              /* no later layers, and nothing outside of layers */
+    enum site_branch branch; /* of the attention that maps and heads are of */
 };
 
 enum { TRIAL_EDITS = 6, TRIAL_WORDS_BYTES = 200 };

@@ -136,19 +136,20 @@ static int prune(struct pair_counts *counts, struct err *err)
 }
 
 /* A pair that one of both lacks may have occurred there as often as its `least`. */
-int pair_counts_merge(struct pair_counts *counts, const struct pair_counts *part, struct err *err)
+int pair_counts_merge(struct pair_counts *counts, const struct pair_counts *segment,
+                      struct err *err)
 {
     const uint32_t least = counts->least;
     for (size_t i = 0; i < counts->count; i++) {
-        counts->items[i].count += part->least;
-        counts->items[i].over += part->least;
+        counts->items[i].count += segment->least;
+        counts->items[i].over += segment->least;
     }
-    for (size_t i = 0; i < part->count; i++) {
-        struct pair_count other = part->items[i];
+    for (size_t i = 0; i < segment->count; i++) {
+        struct pair_count other = segment->items[i];
         struct pair_count *item = find(counts, other.query, other.key);
         if (item) {
-            item->count += other.count - part->least;
-            item->over += other.over - part->least;
+            item->count += other.count - segment->least;
+            item->over += other.over - segment->least;
             item->weight += other.weight;
             continue;
         }
@@ -157,8 +158,8 @@ int pair_counts_merge(struct pair_counts *counts, const struct pair_counts *part
         if (append(counts, other, err))
             return -1;
     }
-    counts->total += part->total;
-    counts->least += part->least;
+    counts->total += segment->total;
+    counts->least += segment->least;
     return counts->count > PAIRS_MAX ? prune(counts, err) : 0;
 }
 

@@ -5,7 +5,7 @@
  * count is too high by at most `over`, and every pair with more than total / PAIRS_MAX occurrences
  * has a counter. While there are at most PAIRS_MAX different pairs, counts are exact.
  *
- * Counts of consecutive parts of a stream are merged as Cafaro, Pulimeno and Tempesta (2016) do,
+ * Counts of consecutive segments of a stream are merged as Cafaro, Pulimeno and Tempesta (2016) do,
  * with the same bound.
  *
  *     struct pair_counts counts = {0};
@@ -40,8 +40,9 @@ struct pair_counts {
 int pair_counts_add(struct pair_counts *counts, uint32_t query, uint32_t key, double weight,
                     struct err *err);
 
-/* Add the counts of the next part. */
-int pair_counts_merge(struct pair_counts *counts, const struct pair_counts *part, struct err *err);
+/* Add the counts of the next segment. */
+int pair_counts_merge(struct pair_counts *counts, const struct pair_counts *segment,
+                      struct err *err);
 
 /* Copy the pairs with the highest counts, at most `most`; of equal ones those with lower ids come
  * first. Returns their number. */

@@ -30,19 +30,19 @@ const struct patch_over_row patch_overs[PATCH_OVERS] = {
     [PATCH_V] = {"v", SITE_V, "values of each head, or of each kv_head"},
     [PATCH_WEIGHTS] = {"weights", SITE_WEIGHTS, "attention weights of each head"},
     [PATCH_HEADS_BY_TOKEN] = {"heads_by_token", SITE_CONTEXT, "output of each head at each token"},
-    [PATCH_CROSS_HEADS] = {"cross_heads", SITE_OF(PART_CROSS, SITE_CONTEXT),
+    [PATCH_CROSS_HEADS] = {"cross_heads", SITE_OF(BRANCH_CROSS, SITE_CONTEXT),
                            "output of each head of cross-attention"},
-    [PATCH_CROSS_OUT] = {"cross_out", SITE_OF(PART_CROSS, SITE_ATTN_OUT),
+    [PATCH_CROSS_OUT] = {"cross_out", SITE_OF(BRANCH_CROSS, SITE_ATTN_OUT),
                          "output of the cross-attention layer, at each token"},
-    [PATCH_MIX_HEADS] = {"mix_heads", SITE_OF(PART_MIXER, SITE_CONTEXT),
+    [PATCH_MIX_HEADS] = {"mix_heads", SITE_OF(BRANCH_MIXER, SITE_CONTEXT),
                          "output of each head of a layer that keeps a state"},
-    [PATCH_MIX_OUT] = {"mix_out", SITE_OF(PART_MIXER, SITE_ATTN_OUT),
+    [PATCH_MIX_OUT] = {"mix_out", SITE_OF(BRANCH_MIXER, SITE_ATTN_OUT),
                        "output of a layer that keeps a state, at each token"},
-    [PATCH_MIX_Q] = {"mix_q", SITE_OF(PART_MIXER, SITE_Q), "its queries: what is read"},
-    [PATCH_MIX_K] = {"mix_k", SITE_OF(PART_MIXER, SITE_K), "its keys: where tokens write"},
-    [PATCH_MIX_V] = {"mix_v", SITE_OF(PART_MIXER, SITE_V), "its values: what tokens write"},
-    [PATCH_MIX_STEP] = {"mix_step", SITE_OF(PART_MIXER, SITE_STEP), "how strongly they write"},
-    [PATCH_MIX_DECAY] = {"mix_decay", SITE_OF(PART_MIXER, SITE_DECAY), "what they leave"},
+    [PATCH_MIX_Q] = {"mix_q", SITE_OF(BRANCH_MIXER, SITE_Q), "its queries: what is read"},
+    [PATCH_MIX_K] = {"mix_k", SITE_OF(BRANCH_MIXER, SITE_K), "its keys: where tokens write"},
+    [PATCH_MIX_V] = {"mix_v", SITE_OF(BRANCH_MIXER, SITE_V), "its values: what tokens write"},
+    [PATCH_MIX_STEP] = {"mix_step", SITE_OF(BRANCH_MIXER, SITE_STEP), "how strongly they write"},
+    [PATCH_MIX_DECAY] = {"mix_decay", SITE_OF(BRANCH_MIXER, SITE_DECAY), "what they leave"},
     [PATCH_PATHS] = {"paths", SITE_CONTEXT,
                      "direct path from each head to the logits, or to the receivers of --path"},
     [PATCH_EDGES] = {"edges", SITE_CONTEXT,
@@ -104,7 +104,7 @@ struct patch_sweep {
     size_t layer;
     size_t count, *columns, *firsts; /* [most] a copy's column, and its first token that changes */
     struct cache *copies;            /* [most] */
-    struct edit_source *received;    /* [most, receivers] inputs of the receivers of paths */
+    struct edit_donor *received;     /* [most, receivers] inputs of the receivers of paths */
     double *logits;                  /* [most] results */
     struct err *err;
 };
@@ -124,7 +124,7 @@ static struct text text_of(const struct patch_sweep *s, const struct unpatched *
 {
     struct text text = viewer_text(side->pair);
     text.count = s->tokens;
-    text.whole_count = s->plan->clean->sentence.count;
+    text.whole_count = s->plan->clean->text.count;
     return text;
 }
 
@@ -280,20 +280,20 @@ static struct edit_range only(size_t index)
 
 /* An edit: copy `text` gets the source's values at a site of some layers. */
 static struct edit take(enum site site, const struct edit_range *layers,
-                        const struct edit_source *source, size_t text)
+                        const struct edit_donor *donor, size_t text)
 {
     return (struct edit){.site = site,
                          .op = EDIT_TAKE,
                          .one_text = true,
                          .text = text,
                          .layers = {layers, 1},
-                         .source = source,
+                         .donor = donor,
                          .words = "--over"};
 }
 
-static struct edit_source source_of(const struct patch_sweep *s, const struct tensor *values)
+static struct edit_donor donor_of(const struct patch_sweep *s, const struct tensor *values)
 {
-    return (struct edit_source){.values = values, .count = 1, .longest = s->tokens, .exact = true};
+    return (struct edit_donor){.values = values, .count = 1, .longest = s->tokens, .exact = true};
 }
 
 /* Number of layers with senders whose outputs can reach the end of a path: all layers before the
@@ -323,7 +323,7 @@ static int keep_received(void *context, const struct announcement *announced, st
         tensor_copy(data, &head);
         values[layer] =
             (struct tensor){data, 3, {1, head.shape[0], head.shape[1]}, {0, head.shape[1], 1}};
-        s->received[announced->text * count + i] = source_of(s, values);
+        s->received[announced->text * count + i] = donor_of(s, values);
     }
     return 0;
 }
@@ -372,9 +372,9 @@ static int run_received(struct patch_sweep *s, const struct edits *patches)
 static int run_copies(struct patch_sweep *s)
 {
     bool by_paths = s->plan->over == PATCH_PATHS;
-    struct edit_source base = source_of(s, s->base.values);
-    struct edit_source other = source_of(s, s->other.values);
-    struct edit_source outs = source_of(s, s->other.outs);
+    struct edit_donor base = donor_of(s, s->base.values);
+    struct edit_donor other = donor_of(s, s->other.values);
+    struct edit_donor outs = donor_of(s, s->other.outs);
     struct edit_range frozen = {(ptrdiff_t)s->layer,
                                 (ptrdiff_t)end_of_paths(s->plan, s->config) - 1};
     size_t most = s->count + s->plan->head_count + 1;
@@ -438,7 +438,7 @@ static int keep(struct unpatched *side, const struct array_list *list, struct pa
 /* In place of the values of another text: 0, the mean over the tokens, or the values of reference
  * texts. NULL with an error. */
 static struct tensor *replace_values(struct patch_sweep *s, const struct tensor *from,
-                                     const struct edit_source *source)
+                                     const struct edit_donor *donor)
 {
     struct tensor *to = arena_alloc(&s->kept, s->config->n_layer, sizeof *to, s->err);
     for (size_t layer = 0; to && layer < s->config->n_layer; layer++) {
@@ -448,12 +448,12 @@ static struct tensor *replace_values(struct patch_sweep *s, const struct tensor 
         const size_t rows = count ? from[layer].shape[from[layer].rank - 2] : 1;
         float *data = arena_alloc(&s->kept, count, sizeof *data, s->err);
         const struct tensor *given =
-            source && count ? edit_source_choose(source, layer, s->plan->number, rows) : NULL;
-        if (source && count && !given) {
+            donor && count ? edit_donor_choose(donor, layer, s->plan->number, rows) : NULL;
+        if (donor && count && !given) {
             err_usage(s->err,
                       "--with %s: expected a reference text of at least %zu tokens, found "
                       "at most %zu",
-                      patch_withs[s->plan->with], rows, source->longest);
+                      patch_withs[s->plan->with], rows, donor->longest);
             return NULL;
         }
         for (size_t i = 0; data && given && i < count; i++) {
@@ -477,11 +477,11 @@ static struct tensor *replace_values(struct patch_sweep *s, const struct tensor 
 
 static int replace_side(struct patch_sweep *s)
 {
-    const struct edit_source *const *sources = s->plan->sources;
+    const struct edit_donor *const *donors = s->plan->donors;
     s->other.logits = s->base.logits;
     s->other.last = s->base.last;
-    s->other.values = replace_values(s, s->base.values, sources[0]);
-    s->other.outs = replace_values(s, s->base.outs, sources[1]);
+    s->other.values = replace_values(s, s->base.values, donors[0]);
+    s->other.outs = replace_values(s, s->base.outs, donors[1]);
     if (s->plan->over == PATCH_EDGES)
         s->other.streams = replace_values(s, s->base.streams, NULL);
     return err_if(s->err->kind);
@@ -776,22 +776,22 @@ int patching_check_texts(const struct tokenized *clean, const struct tokenized *
 static size_t patched_tokens(const struct patching_plan *plan)
 {
     return plan->viewer->model.config.causal ? plan->question->position + 1
-                                             : plan->clean->sentence.count;
+                                             : plan->clean->text.count;
 }
 
 /* Refuse edits that have different effects in different runs. */
 static int check_edits(const struct patching_plan *plan, struct err *err)
 {
     const struct edits *edits = plan->viewer->edits;
-    bool early = patched_tokens(plan) < plan->clean->sentence.count;
+    bool early = patched_tokens(plan) < plan->clean->text.count;
     for (size_t i = 0; edits && i < edits->count; i++) {
         const struct edit *edit = &edits->items[i];
-        if (edit->source && edit->source->count > 1)
+        if (edit->donor && edit->donor->count > 1)
             return err_usage(err,
                              "%s: expected the same values in all runs, found '= resample', which "
                              "draws a text for each run: use '= mean'",
                              edit->words);
-        if (early && (edit->tokens.count || edit->columns.count || edit->source))
+        if (early && (edit->tokens.count || edit->columns.count || edit->donor))
             return err_usage(err,
                              "%s: expected an edit of all tokens with --query, found single "
                              "tokens: remove the text after the position",
@@ -892,7 +892,7 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
     if (logits_check(viewer, 0, err) ||
         features_expect(TO_PATCH, s.config, viewer->model.name, err) ||
         (plan->with == PATCH_WITH_TEXT &&
-         patching_check_texts(&plan->clean->sentence, &plan->corrupt->sentence, err)))
+         patching_check_texts(&plan->clean->text, &plan->corrupt->text, err)))
         return -1;
     if (!site_exists(s.config, s.site))
         return err_unsupported(
@@ -945,9 +945,8 @@ const struct patch_number_row patch_numbers[PATCH_NUMBERS] = {
 static const struct label *label_tokens(const struct patching *patching, struct arena *arena,
                                         struct err *err)
 {
-    const struct tokenized *clean = &patching->plan->clean->sentence;
-    const struct tokenized *corrupt =
-        patching->plan->with ? clean : &patching->plan->corrupt->sentence;
+    const struct tokenized *clean = &patching->plan->clean->text;
+    const struct tokenized *corrupt = patching->plan->with ? clean : &patching->plan->corrupt->text;
     size_t count = patched_tokens(patching->plan);
     struct label *labels = arena_alloc(arena, count, sizeof *labels, err);
     for (size_t i = 0; labels && i < count; i++) {
@@ -974,7 +973,7 @@ static int make_array(struct array *array, const struct patching *patching, size
     bool of_tokens = by_token || (!site_has_heads(site) && plan->over != PATCH_MLP_ACT);
     const struct config *c = &plan->viewer->model.config;
     size_t shared_by = 0;
-    for (size_t i = 0; site_axes(site) == AXES_GROUP_TOKEN_DIM && i < c->n_layer; i++)
+    for (size_t i = 0; site_axes(site) == AXES_KV_HEAD_TOKEN_DIM && i < c->n_layer; i++)
         shared_by = num_max(shared_by, site_shared_by(c, site, i));
     size_t columns = of_tokens ? patched_tokens(plan) : patching->columns;
     size_t first = plan->heads ? plan->heads->head : 0;
@@ -1097,7 +1096,7 @@ int patching_report(struct report *report, const struct patching *patching, unsi
                          : of_logits || numbers & 1 << PATCH_EFFECT ? PATCH_EFFECT
                                                                     : PATCH_LOGIT;
     if (patching->plan->with == PATCH_WITH_TEXT)
-        report->corrupt = &patching->plan->corrupt->sentence;
+        report->corrupt = &patching->plan->corrupt->text;
     if (patching->plan->joint || patching->plan->with == PATCH_WITH_EDITS)
         return report_joint(report, patching, numbers, arena, err);
     for (size_t n = 0; n < PATCH_NUMBERS * count; n++) {
@@ -1143,7 +1142,7 @@ void patching_add_memory(struct memory *memory, const struct patching_plan *plan
     if (plan->over == PATCH_PARTS)
         site_set_add(&selection.sites, SITE_MLP_OUT);
     struct memory captured = {0};
-    size_t tokens = pair->sentence.count;
+    size_t tokens = pair->text.count;
     size_t cache =
         config->causal ? cache_bytes(config, viewer->model.weights.precision, tokens) : 0;
     size_t copies = copies_of(plan, tokens, num_max(cache, 1), config->n_head * tokens);

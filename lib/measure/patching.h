@@ -103,12 +103,12 @@ struct patching_plan {
     struct viewer *viewer;
     const struct text_with_source *clean, *corrupt; /* corrupt: only PATCH_WITH_TEXT reads it */
     enum patch_with with;
-    const struct edit_source *sources[2]; /* values of reference texts at the site of `over`, and of
+    const struct edit_donor *donors[2]; /* values of reference texts at the site of `over`, and of
                                            * parts at mlp_out; NULL: none */
-    size_t number;                        /* number of the text: it draws one of them */
-    enum patch_metric metric;             /* estimates use the logit */
-    const float *direction;               /* [n_embd] of METRIC_COSINE */
-    struct question *question;            /* answer -1 becomes the clean run's most likely token */
+    size_t number;                      /* number of the text: it draws one of them */
+    enum patch_metric metric;           /* estimates use the logit */
+    const float *direction;             /* [n_embd] of METRIC_COSINE */
+    struct question *question;          /* answer -1 becomes the clean run's most likely token */
     enum patch_over over;
     bool noise;    /* replace clean values by corrupt ones */
     bool estimate; /* first-order estimates (estimates.h) of the patches; not of paths */

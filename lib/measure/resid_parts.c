@@ -19,13 +19,13 @@ struct parts_request {
     const struct resid_pass *pass;
     const struct config *config;
     struct weights *weights;
-    enum site_part part; /* whose stream */
-    size_t first, count; /* rows */
+    enum site_branch branch; /* whose stream */
+    size_t first, count;     /* rows */
     struct arena *arena;
     struct err *err;
 };
 
-static const struct resid_part here = {RESID_HERE, PART_SENTENCE, -1, 0};
+static const struct resid_part here = {RESID_HERE, BRANCH_TEXT, -1, 0};
 
 const char *resid_part_name(char name[RESID_PART_BYTES], struct resid_part part)
 {
@@ -42,26 +42,27 @@ const char *resid_part_name(char name[RESID_PART_BYTES], struct resid_part part)
     if (part.layer >= 0)
         snprintf(layer, sizeof layer, "L%d.", part.layer);
     snprintf(head, sizeof head, "%s%d", part.kind == RESID_FEATURE ? "feature" : "H", part.head);
-    snprintf(name, RESID_PART_BYTES, "%s%s%s%s", part.of == PART_SOURCE ? "enc." : "", layer,
-             part.of == PART_CROSS ? "cross." : "",
+    snprintf(name, RESID_PART_BYTES, "%s%s%s%s", part.of == BRANCH_SOURCE ? "enc." : "", layer,
+             part.of == BRANCH_CROSS ? "cross." : "",
              part.kind == RESID_HEAD || part.kind == RESID_FEATURE ? head
-             : part.of == PART_PER_LAYER                           ? "per_layer"
+             : part.of == BRANCH_PER_LAYER                         ? "per_layer"
                                                                    : kinds[part.kind]);
     return name;
 }
 
-/* The part whose stream the queries of a head are made of, or its keys and values: PART_SENTENCE or
- * PART_SOURCE. */
-static enum site_part resid_stream(const struct config *c, struct resid_head head,
-                                   enum resid_side side)
+/* The part whose stream the queries of a head are made of, or its keys and values: BRANCH_TEXT or
+ * BRANCH_SOURCE. */
+static enum site_branch resid_stream(const struct config *c, struct resid_head head,
+                                     enum resid_side side)
 {
-    bool reads = attention_of(c, head.part, head.layer)->kind == SUBLAYER_ATTEND_SOURCE;
-    return head.part == PART_SOURCE || (reads && side != RESID_QUERY) ? PART_SOURCE : PART_SENTENCE;
+    bool reads = attention_of(c, head.branch, head.layer)->kind == SUBLAYER_ATTEND_SOURCE;
+    return head.branch == BRANCH_SOURCE || (reads && side != RESID_QUERY) ? BRANCH_SOURCE
+                                                                          : BRANCH_TEXT;
 }
 
-static const struct tokenized *text_of(const struct text_with_source *pair, enum site_part stream)
+static const struct tokenized *text_of(const struct text_with_source *pair, enum site_branch stream)
 {
-    return stream == PART_SOURCE ? &pair->source : &pair->sentence;
+    return stream == BRANCH_SOURCE ? &pair->source : &pair->text;
 }
 
 const struct tokenized *resid_text(const struct config *c, const struct text_with_source *pair,
@@ -93,7 +94,8 @@ static int keep(void *context, const struct announcement *announced, struct err 
     size_t axis = values->rank - 2, tokens = values->shape[axis];
     size_t heads = axis ? values->shape[0] : 1, each = values->shape[axis + 1];
     bool whole = id == SITE_K || id == SITE_V;
-    enum site_part of = site_part(announced->site) == PART_SOURCE ? PART_SOURCE : PART_SENTENCE;
+    enum site_branch of =
+        site_branch(announced->site) == BRANCH_SOURCE ? BRANCH_SOURCE : BRANCH_TEXT;
     const struct config *c = &pass->viewer->model.config;
     bool of_keys = of == resid_stream(c, pass->at, RESID_KEY);
     bool of_query = of == resid_stream(c, pass->at, RESID_QUERY);
@@ -104,7 +106,7 @@ static int keep(void *context, const struct announcement *announced, struct err 
     if (whole)
         tensor_copy(rows, values);
     const struct head_rule *rule =
-        stack_head(c, site_part(announced->site), (size_t)announced->layer);
+        stack_head(c, site_branch(announced->site), (size_t)announced->layer);
     if (id == SITE_V && rule->differ > 0) {
         float *pairs = arena_alloc(pass->arena, count * heads * each, sizeof *pairs, err);
         if (!pairs)
@@ -161,13 +163,13 @@ int resid_capture(struct resid_pass *pass, struct arena *arena, struct err *err)
     const struct config *c = &viewer->model.config;
     const struct text text = viewer_text(pass->pair);
     struct text_list one = {&text, 1, pass->number, NULL};
-    size_t decoder = pass->at.part == PART_SOURCE ? 0 : pass->at.layer + 1;
-    size_t encoder = pass->at.part == PART_SOURCE  ? pass->at.layer + 1
-                     : pass->at.part == PART_CROSS ? stack_of(c, PART_SOURCE)->layers
-                                                   : 0;
-    size_t most = num_max(c->n_layer, stack_of(c, PART_SOURCE)->layers);
+    size_t decoder = pass->at.branch == BRANCH_SOURCE ? 0 : pass->at.layer + 1;
+    size_t encoder = pass->at.branch == BRANCH_SOURCE  ? pass->at.layer + 1
+                     : pass->at.branch == BRANCH_CROSS ? stack_of(c, BRANCH_SOURCE)->layers
+                                                       : 0;
+    size_t most = num_max(c->n_layer, stack_of(c, BRANCH_SOURCE)->layers);
     size_t *numbers = arena_alloc(arena, most, sizeof *numbers, err);
-    size_t tokens = num_max(pass->pair->sentence.count, pass->pair->source.count);
+    size_t tokens = num_max(pass->pair->text.count, pass->pair->source.count);
     pass->keeps_all = tokens * config_layers(c) * (2 * c->n_head * c->d_v + c->n_embd) <= KEPT_MOST;
     pass->arena = arena;
     pass->kept = arena_alloc(arena, most, sizeof *pass->kept, err);
@@ -177,11 +179,12 @@ int resid_capture(struct resid_pass *pass, struct arena *arena, struct err *err)
         numbers[i] = i;
     struct selection selection = {.layers = {numbers, decoder},
                                   .encoder_layers = {numbers, encoder}};
-    for (enum site_part part = 0; part < SITE_PARTS; part++) {
+    for (enum site_branch branch = 0; branch < SITE_BRANCHES; branch++) {
         const enum site ids[] = {SITE_Q, SITE_K, SITE_V, SITE_CONTEXT, SITE_GATED, SITE_MLP_OUT};
         for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
-            if ((part == PART_SOURCE ? encoder : decoder) && site_exists(c, SITE_OF(part, ids[i])))
-                site_set_add(&selection.sites, SITE_OF(part, ids[i]));
+            if ((branch == BRANCH_SOURCE ? encoder : decoder) &&
+                site_exists(c, SITE_OF(branch, ids[i])))
+                site_set_add(&selection.sites, SITE_OF(branch, ids[i]));
     }
     if (pass->dictionary)
         site_set_add(&selection.sites, pass->dictionary->site);
@@ -200,8 +203,8 @@ static size_t keys_of(const struct resid_pass *pass, struct resid_head head)
 const float *resid_values(const struct resid_pass *pass, struct resid_head head)
 {
     const struct head_rule *rule =
-        &attention_of(&pass->viewer->model.config, head.part, head.layer)->head;
-    return pass->kept[head.layer][SITE_OF(head.part, SITE_V)] +
+        &attention_of(&pass->viewer->model.config, head.branch, head.layer)->head;
+    return pass->kept[head.layer][SITE_OF(head.branch, SITE_V)] +
            kv_head_of(rule, head.head) * keys_of(pass, head) * context_width(rule);
 }
 
@@ -209,23 +212,23 @@ int resid_attend(struct resid_attention *to, const struct resid_pass *pass, stru
                  size_t row, struct arena *arena, struct err *err)
 {
     struct weights *weights = &pass->viewer->model.weights;
-    const struct sublayer *s = attention_of(&pass->viewer->model.config, head.part, head.layer);
+    const struct sublayer *s = attention_of(&pass->viewer->model.config, head.branch, head.layer);
     const struct score_rule *rule = &s->score;
     const size_t d = s->head.d_k, keys = keys_of(pass, head);
     const size_t query = position_of(pass, row);
-    const float *q = pass->kept[head.layer][SITE_OF(head.part, SITE_Q)] +
+    const float *q = pass->kept[head.layer][SITE_OF(head.branch, SITE_Q)] +
                      (kept_index(pass, row) * s->head.heads + head.head) * d;
-    const float *k = pass->kept[head.layer][SITE_OF(head.part, SITE_K)] +
+    const float *k = pass->kept[head.layer][SITE_OF(head.branch, SITE_K)] +
                      kv_head_of(&s->head, head.head) * keys * d;
     const float *biases = NULL, *sinks = NULL;
-    struct slot of_sinks = slot_of((int)head.part, SLOT_SINKS, head.layer);
+    struct slot of_sinks = slot_of((int)head.branch, SLOT_SINKS, head.layer);
     float *raw = arena_alloc(arena, 2 * keys, sizeof *raw, err), *masked = raw + keys;
     uint32_t *list = arena_alloc(arena, 2 * keys, sizeof *list, err);
     double *numbers = arena_alloc(arena, 3 * keys, sizeof *numbers, err);
     struct score_rule before = *rule; /* rule for scores before a cap */
     before.cap = before.temperature = 0;
     if (!raw || !list || !numbers ||
-        weights_biases(weights, &pass->viewer->machine, (int)head.part, rule, &biases, err) ||
+        weights_biases(weights, &pass->viewer->machine, (int)head.branch, rule, &biases, err) ||
         weights_vector(weights, of_sinks, &sinks, err))
         return -1;
     *to = (struct resid_attention){.keys = keys,
@@ -265,11 +268,11 @@ int resid_mix(struct resid_attention *to, const struct resid_pass *pass, struct 
 {
     struct weights *weights = &pass->viewer->model.weights;
     const struct head_rule *rule =
-        &attention_of(&pass->viewer->model.config, head.part, head.layer)->head;
+        &attention_of(&pass->viewer->model.config, head.branch, head.layer)->head;
     const size_t width = context_width(rule), contexts = context_heads(rule);
-    const float *context = pass->kept[head.layer][SITE_OF(head.part, SITE_CONTEXT)] +
+    const float *context = pass->kept[head.layer][SITE_OF(head.branch, SITE_CONTEXT)] +
                            (kept_index(pass, row) * contexts + head.head) * width;
-    const struct slot slot = slot_of((int)head.part, SLOT_CONTEXT_NORM, head.layer);
+    const struct slot slot = slot_of((int)head.branch, SLOT_CONTEXT_NORM, head.layer);
     struct resid_attention other;
     struct lambda lambda;
     struct norm norm;
@@ -280,7 +283,7 @@ int resid_mix(struct resid_attention *to, const struct resid_pass *pass, struct 
         return 0;
     head.head += contexts;
     if (resid_attend(&other, pass, head, row, arena, err) ||
-        weights_lambda(weights, head.part, head.layer, &lambda, err) ||
+        weights_lambda(weights, head.branch, head.layer, &lambda, err) ||
         weights_norm(weights, slot, &norm, err))
         return -1;
     for (size_t i = 0; i < to->keys; i++)
@@ -424,8 +427,8 @@ static int split_parts(struct resid_parts *parts, const struct parts_request *as
 {
     const struct resid_pass *pass = asked->pass;
     const struct dictionary *d = pass->dictionary;
-    struct resid_part part = {RESID_FEATURE, asked->part, (int)layer, 0};
-    if (!d || pass->probe || asked->part != PART_SENTENCE || site != d->site_out ||
+    struct resid_part part = {RESID_FEATURE, asked->branch, (int)layer, 0};
+    if (!d || pass->probe || asked->branch != BRANCH_TEXT || site != d->site_out ||
         layer != d->layer)
         return 0;
     const size_t cells = parts->rows * parts->width;
@@ -467,7 +470,7 @@ static int split_parts(struct resid_parts *parts, const struct parts_request *as
 static size_t most_parts(const struct parts_request *asked)
 {
     enum { ENDS = 6 };
-    const struct stack *stack = stack_of(asked->config, asked->part);
+    const struct stack *stack = stack_of(asked->config, asked->branch);
     bool whole = asked->pass->probe && asked->config->out_proj; /* all heads are one part */
     return ENDS + count_probes(asked) + count_features(asked) +
            stack->layers * 2 * ((whole ? 1 : stack->heads) + 1);
@@ -478,13 +481,13 @@ static int embed_parts(struct resid_parts *parts, const struct parts_request *as
 {
     const struct config *c = asked->config;
     struct weights *weights = asked->weights;
-    const struct stack *stack = stack_of(c, asked->part);
+    const struct stack *stack = stack_of(c, asked->branch);
     const struct embed_rule *rule = &stack->embed;
-    const struct tokenized *text = text_of(asked->pass->pair, asked->part);
-    const struct resid_part token = {RESID_TOKEN, asked->part, -1, 0},
-                            place = {RESID_PLACE, asked->part, -1, 0},
-                            segment = {RESID_SEGMENT, asked->part, -1, 0},
-                            bias = {RESID_BIAS, asked->part, -1, 0};
+    const struct tokenized *text = text_of(asked->pass->pair, asked->branch);
+    const struct resid_part token = {RESID_TOKEN, asked->branch, -1, 0},
+                            place = {RESID_PLACE, asked->branch, -1, 0},
+                            segment = {RESID_SEGMENT, asked->branch, -1, 0},
+                            bias = {RESID_BIAS, asked->branch, -1, 0};
     struct resid_parts projected;
     struct weight projection;
     struct norm norm;
@@ -497,7 +500,7 @@ static int embed_parts(struct resid_parts *parts, const struct parts_request *as
     struct matrix x = part_rows(parts, token);
     for (size_t i = 0; i < asked->count; i++) {
         size_t position = position_of(asked->pass, asked->first + i);
-        weights_embed_token(weights, (int)asked->part, matrix_row(x, i), text->ids[position]);
+        weights_embed_token(weights, (int)asked->branch, matrix_row(x, i), text->ids[position]);
         scale_row(matrix_row(x, i), matrix_row(x, i), x.columns,
                   embed_scale(rule, text->ids, text->count, position));
     }
@@ -510,7 +513,7 @@ static int embed_parts(struct resid_parts *parts, const struct parts_request *as
         size_t position = position_of(asked->pass, asked->first + i);
         if (rule->positions != POSITIONS_NONE) {
             x = part_rows(parts, place);
-            weights_add_position(weights, (int)asked->part, matrix_row(x, i),
+            weights_add_position(weights, (int)asked->branch, matrix_row(x, i),
                                  config_position(c, text->ids, position));
         }
         if (rule->segments) {
@@ -520,8 +523,8 @@ static int embed_parts(struct resid_parts *parts, const struct parts_request *as
         }
     }
     if (rule->norm) {
-        int part = c->own_tables ? (int)asked->part : PART_SENTENCE;
-        if (weights_norm(weights, slot_of_end(part, SLOT_EMBED_NORM), &norm, asked->err))
+        int branch = c->own_tables ? (int)asked->branch : BRANCH_TEXT;
+        if (weights_norm(weights, slot_of_end(branch, SLOT_EMBED_NORM), &norm, asked->err))
             return -1;
         norm_parts(parts, &norm, bias);
     }
@@ -543,10 +546,10 @@ static int head_parts(struct resid_parts *parts, const struct parts_request *ask
     const size_t d = context_width(&s->head), heads = context_heads(&s->head);
     const size_t width = heads * d, columns = parts->width;
     const bool whole = probe && !s->head.no_out;
-    const bool is_probed = probe && probe->of == s->part && probe->layer == (int)layer;
-    const float *context = pass->kept[layer][SITE_OF(s->part, context_out(&s->head))];
+    const bool is_probed = probe && probe->of == s->branch && probe->layer == (int)layer;
+    const float *context = pass->kept[layer][SITE_OF(s->branch, context_out(&s->head))];
     float *w = arena_room(asked->arena, d * columns, sizeof *w, asked->err);
-    struct resid_part part = {RESID_HEAD, s->part, (int)layer, 0};
+    struct resid_part part = {RESID_HEAD, s->branch, (int)layer, 0};
     if (!w)
         return -1;
     if (whole) {
@@ -575,9 +578,9 @@ static int head_parts(struct resid_parts *parts, const struct parts_request *ask
                 add_scaled_row(matrix_row(y, i), w + k * columns, columns, from[k], w);
         }
         for (size_t k = 0; k < d && probes; k++)
-            add_constant(parts,
-                         (struct resid_part){RESID_PROBE, s->part, (int)layer, (int)(head * d + k)},
-                         w + k * columns);
+            add_constant(
+                parts, (struct resid_part){RESID_PROBE, s->branch, (int)layer, (int)(head * d + k)},
+                w + k * columns);
     }
     return 0;
 }
@@ -587,16 +590,17 @@ static int output_parts(struct resid_parts *parts, const struct parts_request *a
                         const struct sublayer *s, size_t layer, const struct weight *last)
 {
     const struct resid_pass *pass = asked->pass;
-    const struct stack *stack = stack_of(asked->config, asked->part);
-    const struct resid_part bias = {RESID_BIAS, asked->part, (int)layer, 0};
+    const struct stack *stack = stack_of(asked->config, asked->branch);
+    const struct resid_part bias = {RESID_BIAS, asked->branch, (int)layer, 0};
     bool is_mlp = s->kind == SUBLAYER_MLP, has_bias = weight_exists(last) && last->bias;
     size_t most = (is_mlp ? 2 : s->head.heads + count_probes(asked) + 1) + count_features(asked);
     if (parts_take(parts, most, asked->count, stack->width, asked->arena, asked->err) ||
         (!is_mlp && head_parts(parts, asked, s, layer, last)))
         return -1;
     if (is_mlp) {
-        const float *out = pass->kept[layer][SITE_OF(s->part, SITE_MLP_OUT)];
-        struct matrix y = part_rows(parts, (struct resid_part){RESID_MLP, s->part, (int)layer, 0});
+        const float *out = pass->kept[layer][SITE_OF(s->branch, SITE_MLP_OUT)];
+        struct matrix y =
+            part_rows(parts, (struct resid_part){RESID_MLP, s->branch, (int)layer, 0});
         for (size_t i = 0; i < asked->count; i++)
             for (size_t k = 0; k < y.columns; k++)
                 matrix_row(y, i)[k] = out[kept_index(pass, asked->first + i) * y.columns + k] -
@@ -610,7 +614,7 @@ static int output_parts(struct resid_parts *parts, const struct parts_request *a
 /* The number of a layer multiplies all parts of its stream. */
 static int scale_parts(struct resid_parts *parts, const struct parts_request *asked, size_t layer)
 {
-    const struct slot slot = slot_of((int)asked->part, SLOT_LAYER_SCALE, layer);
+    const struct slot slot = slot_of((int)asked->branch, SLOT_LAYER_SCALE, layer);
     const float *number = NULL;
     if (weights_vector(asked->weights, slot, &number, asked->err))
         return -1;
@@ -621,14 +625,14 @@ static int scale_parts(struct resid_parts *parts, const struct parts_request *as
 /* The parts of the stream that the attention `reader` of a layer reads; SIZE_MAX: of the stream at
  * the stack's end. */
 static int parts_before(struct resid_parts *parts, const struct parts_request *asked, size_t layer,
-                        enum site_part reader)
+                        enum site_branch reader)
 {
-    const struct stack *stack = stack_of(asked->config, asked->part);
+    const struct stack *stack = stack_of(asked->config, asked->branch);
     if (embed_parts(parts, asked))
         return -1;
     for (size_t at = 0; at < stack->layers && at <= layer; at++) {
-        const struct layer *own = layer_of(asked->config, asked->part, at);
-        const struct resid_part bias = {RESID_BIAS, asked->part, (int)at, 0};
+        const struct layer *own = layer_of(asked->config, asked->branch, at);
+        const struct resid_part bias = {RESID_BIAS, asked->branch, (int)at, 0};
         if (split_parts(parts, asked, SITE_RESID_PRE, at))
             return -1;
         for (const struct sublayer *s = own->sublayers; s < own->sublayers + own->count; s++) {
@@ -637,7 +641,7 @@ static int parts_before(struct resid_parts *parts, const struct parts_request *a
             struct parts_request of_output = *asked;
             struct resid_parts out;
             of_output.arena = &scratch;
-            if (at == layer && s->kind != SUBLAYER_MLP && s->part == reader)
+            if (at == layer && s->kind != SUBLAYER_MLP && s->branch == reader)
                 return 0;
             if (weights_sublayer(asked->weights, s, at, &w, asked->err) ||
                 output_parts(&out, &of_output, s, at, &w.last) ||
@@ -668,11 +672,12 @@ static int parts_before(struct resid_parts *parts, const struct parts_request *a
         }
     }
     struct norm norm;
-    if (!stack->unembed.norm || asked->part != PART_SOURCE)
+    if (!stack->unembed.norm || asked->branch != BRANCH_SOURCE)
         return 0;
-    if (weights_norm(asked->weights, slot_of_end(PART_SOURCE, SLOT_FINAL_NORM), &norm, asked->err))
+    if (weights_norm(asked->weights, slot_of_end(BRANCH_SOURCE, SLOT_FINAL_NORM), &norm,
+                     asked->err))
         return -1;
-    norm_parts(parts, &norm, (struct resid_part){RESID_BIAS, PART_SOURCE, -1, 0});
+    norm_parts(parts, &norm, (struct resid_part){RESID_BIAS, BRANCH_SOURCE, -1, 0});
     return 0;
 }
 
@@ -711,11 +716,11 @@ static int narrow_parts(struct resid_parts *to, const struct resid_parts *from, 
                         int scales, const struct parts_request *asked)
 {
     const struct resid_head at = asked->pass->at;
-    const int part = (int)at.part;
+    const int branch = (int)at.branch;
     struct weight w;
     struct norm norm;
-    if (weights_matrix(asked->weights, slot_of(part, down, at.layer), &w, asked->err) ||
-        weights_norm(asked->weights, slot_of(part, scales, at.layer), &norm, asked->err) ||
+    if (weights_matrix(asked->weights, slot_of(branch, down, at.layer), &w, asked->err) ||
+        weights_norm(asked->weights, slot_of(branch, scales, at.layer), &norm, asked->err) ||
         product_parts(to, from, &w, here, asked))
         return -1;
     norm_parts(to, &norm, here);
@@ -743,15 +748,15 @@ static int side_parts(struct resid_parts *to, struct resid_parts *from, enum res
 {
     struct weights *weights = asked->weights;
     const struct resid_head at = asked->pass->at;
-    const struct head_rule *rule = &attention_of(asked->config, at.part, at.layer)->head;
-    const int part = (int)at.part;
+    const struct head_rule *rule = &attention_of(asked->config, at.branch, at.layer)->head;
+    const int branch = (int)at.branch;
     const bool of_query = side == RESID_QUERY, of_value = side == RESID_VALUE;
     const size_t layer = at.layer, d = of_value ? rule->d_v : rule->d_k;
     const size_t head = of_query ? at.head : kv_head_of(rule, at.head);
     const size_t heads = of_query ? rule->heads : rule->kv_heads;
     const bool is_normed = of_query ? rule->norm.q : of_value ? rule->norm.v : rule->norm.k;
     const bool whole = is_normed && rule->norm.whole && !of_value, each = is_normed && !whole;
-    struct slot scales = slot_of(part,
+    struct slot scales = slot_of(branch,
                                  of_query   ? SLOT_Q_NORM
                                  : of_value ? SLOT_NONE
                                             : SLOT_K_NORM,
@@ -771,9 +776,9 @@ static int side_parts(struct resid_parts *to, struct resid_parts *from, enum res
         return -1;
     if (rule->by == HEADS_LATENT && side == RESID_KEY) {
         size_t first = rule->rotary->first;
-        if (weights_matrix(weights, slot_of(part, SLOT_K, layer), &w, asked->err) ||
+        if (weights_matrix(weights, slot_of(branch, SLOT_K, layer), &w, asked->err) ||
             project_parts(&plain, &narrow, &w, head * first, first, asked) ||
-            weights_matrix(weights, slot_of(part, SLOT_K_ROTARY, layer), &w, asked->err) ||
+            weights_matrix(weights, slot_of(branch, SLOT_K_ROTARY, layer), &w, asked->err) ||
             product_parts(&turned, from, &w, here, asked) ||
             parts_take(to, from->most, from->rows, d, asked->arena, asked->err))
             return -1;
@@ -787,7 +792,7 @@ static int side_parts(struct resid_parts *to, struct resid_parts *from, enum res
                                            : SLOT_Q;
         if ((latent && of_query &&
              narrow_parts(&narrow, from, SLOT_Q_DOWN, SLOT_Q_DOWN_NORM, asked)) ||
-            weights_matrix(weights, slot_of(part, id, layer), &w, asked->err) ||
+            weights_matrix(weights, slot_of(branch, id, layer), &w, asked->err) ||
             project_parts(to, latent ? &narrow : from, &w, whole ? 0 : head * d,
                           whole ? heads * d : d, asked))
             return -1;
@@ -803,7 +808,7 @@ static int side_parts(struct resid_parts *to, struct resid_parts *from, enum res
     if (each && !rule->norm.after_rotary)
         norm_parts(to, &norm, here);
     if (rule->rotary && !of_value) {
-        size_t length = text_of(asked->pass->pair, asked->part)->count,
+        size_t length = text_of(asked->pass->pair, asked->branch)->count,
                columns = rule->rotary->components;
         struct matrix turns = {
             arena_room(asked->arena, asked->count * columns, sizeof(float), asked->err),
@@ -832,15 +837,15 @@ int resid_side_parts(struct resid_parts *parts, const struct resid_pass *pass, e
     struct model *model = &pass->viewer->model;
     struct resid_pass made_at = *pass; /* keys and values may be an earlier layer's */
     struct resid_head at = pass->at;
-    const struct sublayer *attention = attention_of(&model->config, at.part, at.layer);
+    const struct sublayer *attention = attention_of(&model->config, at.branch, at.layer);
     if (side != RESID_QUERY && attention->head.borrows) {
         at.layer = made_at.at.layer = attention->head.kv_layer;
-        attention = attention_of(&model->config, at.part, at.layer);
+        attention = attention_of(&model->config, at.branch, at.layer);
     }
     const struct parts_request asked = {.pass = &made_at,
                                         .config = &model->config,
                                         .weights = &model->weights,
-                                        .part = resid_stream(&model->config, at, side),
+                                        .branch = resid_stream(&model->config, at, side),
                                         .first = some.first,
                                         .count = some.end - some.first,
                                         .arena = arena,
@@ -849,7 +854,7 @@ int resid_side_parts(struct resid_parts *parts, const struct resid_pass *pass, e
     struct sublayer_weights w;
     struct resid_parts before;
     if (weights_sublayer(&model->weights, attention, at.layer, &w, err) ||
-        parts_before(&before, &asked, of_source ? SIZE_MAX : at.layer, at.part))
+        parts_before(&before, &asked, of_source ? SIZE_MAX : at.layer, at.branch))
         return -1;
     if (attention->norm_before && !of_source)
         norm_parts(&before, &w.norm, here);

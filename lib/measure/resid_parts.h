@@ -21,7 +21,7 @@ enum resid_part_kind {
     RESID_SEGMENT,
     RESID_BIAS, /* of a layer, or of the embedding and, in an encoder, of its last norm */
     RESID_HEAD,
-    RESID_MLP,           /* with PART_PER_LAYER: the step of a layer's own input */
+    RESID_MLP,           /* with BRANCH_PER_LAYER: the step of a layer's own input */
     RESID_HERE,          /* constants of the head whose query, keys or values are asked for */
     RESID_PROBE,         /* of channel `head` of a layer's context: see struct resid_pass */
     RESID_FEATURE,       /* number `head` of a dictionary */
@@ -31,8 +31,8 @@ enum resid_part_kind {
 
 struct resid_part {
     enum resid_part_kind kind;
-    enum site_part of; /* the attention of a head; else whose stream it is in */
-    int layer;         /* -1: outside of layers */
+    enum site_branch of; /* the attention of a head; else whose stream it is in */
+    int layer;           /* -1: outside of layers */
     int head;
 };
 
@@ -50,7 +50,7 @@ struct resid_parts {
 
 /* A head, by the attention that it is in. */
 struct resid_head {
-    enum site_part part;
+    enum site_branch branch;
     size_t layer, head;
 };
 

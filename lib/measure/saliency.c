@@ -100,22 +100,22 @@ static int visit(struct path_side *sides, struct gradient_walk *walk, struct tex
                  struct path_point point, struct err *err)
 {
     struct arena scratch = {0};
-    for (size_t part = 0; part <= PART_SOURCE; part++) {
-        struct path_side *side = &sides[part];
+    for (size_t branch = 0; branch <= BRANCH_SOURCE; branch++) {
+        struct path_side *side = &sides[branch];
         for (size_t i = 0; i < side->x.rows * side->x.columns; i++) {
             const double base = (double)side->base.data[i];
             side->at.data[i] = (float)(base + point.t * ((double)side->x.data[i] - base));
         }
     }
-    text->rows = sides[PART_SENTENCE].at.data;
-    text->source_rows = sides[PART_SOURCE].at.data;
+    text->rows = sides[BRANCH_TEXT].at.data;
+    text->source_rows = sides[BRANCH_SOURCE].at.data;
     walk->arena = &scratch;
     walk->only_value = point.weight == 0;
     int failed = gradient_walk(walk, err);
-    for (size_t part = 0; part <= PART_SOURCE && !failed && point.weight != 0; part++)
-        for (size_t i = 0; i < sides[part].x.rows * sides[part].x.columns && !failed; i++) {
-            const double slope = (double)walk->token_rows[part].data[i];
-            sides[part].sum[i] += point.weight * slope;
+    for (size_t branch = 0; branch <= BRANCH_SOURCE && !failed && point.weight != 0; branch++)
+        for (size_t i = 0; i < sides[branch].x.rows * sides[branch].x.columns && !failed; i++) {
+            const double slope = (double)walk->token_rows[branch].data[i];
+            sides[branch].sum[i] += point.weight * slope;
             if (!isfinite(slope))
                 failed = err_set(err,
                                  "the gradient at point %g of the way from the baseline is not "
@@ -147,16 +147,16 @@ static double number_of(double *norm, const struct path_side *side, size_t token
 static int add_tokens(struct table *table, const struct path_side *sides, size_t count, double most,
                       struct arena *arena, struct err *err)
 {
-    const bool is_named = count > 1 && sides[PART_SOURCE].tokens->count;
+    const bool is_named = count > 1 && sides[BRANCH_SOURCE].tokens->count;
     struct table_rows rows = {.arena = arena, .err = err};
-    for (size_t part = 0; part < count; part++)
-        rows.most += sides[part].tokens->count;
-    for (size_t part = count; part-- > 0;)
-        for (size_t i = 0; i < sides[part].tokens->count; i++, rows_next(&rows)) {
-            const struct tokenized *tokens = sides[part].tokens;
-            double norm, sum = number_of(&norm, &sides[part], i);
+    for (size_t branch = 0; branch < count; branch++)
+        rows.most += sides[branch].tokens->count;
+    for (size_t branch = count; branch-- > 0;)
+        for (size_t i = 0; i < sides[branch].tokens->count; i++, rows_next(&rows)) {
+            const struct tokenized *tokens = sides[branch].tokens;
+            double norm, sum = number_of(&norm, &sides[branch], i);
             if (is_named)
-                rows_text(&rows, "part", COLUMN_KEY, part == PART_SOURCE ? "source" : "text");
+                rows_text(&rows, "part", COLUMN_KEY, branch == BRANCH_SOURCE ? "source" : "text");
             const long long number = tokenized_number(tokens, i);
             rows_integer(&rows, "position", COLUMN_KEY, number < 0 ? COLUMN_MISSING : number);
             rows_title(&rows, "token");
@@ -176,17 +176,17 @@ static int add_table(struct report *report, const struct path_side *sides, const
                      struct arena *arena, struct err *err)
 {
     struct table *tables = arena_alloc(arena, 3, sizeof *tables, err);
-    const size_t count = sides[PART_SOURCE].tokens->count ? 2 : 1;
+    const size_t count = sides[BRANCH_SOURCE].tokens->count ? 2 : 1;
     double most = 0, norm;
-    for (size_t part = 0; part < count; part++)
-        for (size_t i = 0; i < sides[part].tokens->count; i++)
-            most = fmax(most, fabs(number_of(&norm, &sides[part], i)));
+    for (size_t branch = 0; branch < count; branch++)
+        for (size_t i = 0; i < sides[branch].tokens->count; i++)
+            most = fmax(most, fabs(number_of(&norm, &sides[branch], i)));
     if (!tables || add_tokens(tables, sides, count, most, arena, err))
         return -1;
-    for (size_t part = 0; part < count && count > 1; part++) {
-        if (add_tokens(&tables[1 + part], &sides[part], 1, most, arena, err))
+    for (size_t branch = 0; branch < count && count > 1; branch++) {
+        if (add_tokens(&tables[1 + branch], &sides[branch], 1, most, arena, err))
             return -1;
-        tables[1 + part].running = true;
+        tables[1 + branch].running = true;
     }
     tables[2].name = "source_saliency";
     tables->running = count == 1;
@@ -208,11 +208,11 @@ int saliency_make(struct saliency *saliency, struct report *report,
     struct arena held = {0};
     struct text text = viewer_text(pair);
     struct gradient_walk walk = {.viewer = plan->viewer, .text = &text, .question = plan->question};
-    struct path_side sides[] = {{stack_of(c, PART_SENTENCE), &pair->sentence},
-                                {stack_of(c, PART_SOURCE), &pair->source}};
+    struct path_side sides[] = {{stack_of(c, BRANCH_TEXT), &pair->text},
+                                {stack_of(c, BRANCH_SOURCE), &pair->source}};
     struct path_point *points = arena_alloc(&held, steps, sizeof *points, err);
-    int failed = !points || open_side(&sides[PART_SENTENCE], plan, &held, err) ||
-                 (text.source_count && open_side(&sides[PART_SOURCE], plan, &held, err)) ||
+    int failed = !points || open_side(&sides[BRANCH_TEXT], plan, &held, err) ||
+                 (text.source_count && open_side(&sides[BRANCH_SOURCE], plan, &held, err)) ||
                  visit(sides, &walk, &text, (struct path_point){1, integrates ? 0 : 1}, err);
     *saliency = (struct saliency){.value = walk.value};
     if (integrates && !failed) {
@@ -226,9 +226,9 @@ int saliency_make(struct saliency *saliency, struct report *report,
     }
     double norm, change = saliency->value - saliency->baseline;
     saliency->missing = -change;
-    for (size_t part = 0; part <= PART_SOURCE && !failed; part++)
-        for (size_t i = 0; i < sides[part].x.rows; i++)
-            saliency->missing += number_of(&norm, &sides[part], i);
+    for (size_t branch = 0; branch <= BRANCH_SOURCE && !failed; branch++)
+        for (size_t i = 0; i < sides[branch].x.rows; i++)
+            saliency->missing += number_of(&norm, &sides[branch], i);
     const char *note =
         "Input × gradient: to first order, what the logit would lose if the row of the "
         "token were zero. Where the logit has saturated it is 0: no proof that the "
@@ -252,7 +252,7 @@ void saliency_add_memory(struct memory *memory, const struct saliency_plan *plan
 {
     const struct selection none = {0};
     const struct gradient_plan walk = {.viewer = plan->viewer, .selection = &none};
-    const size_t tokens = pair->sentence.count + pair->source.count;
+    const size_t tokens = pair->text.count + pair->source.count;
     gradients_add_memory(memory, &walk, pair);
     memory->during += (double)tokens * (double)plan->viewer->model.config.n_embd *
                       (3 * sizeof(float) + sizeof(double));

@@ -352,7 +352,7 @@ static int split(struct splitting *s, struct score_attribution *found,
     *s = (struct splitting){
         .plan = plan,
         .config = c,
-        .attention = attention_of(c, plan->head.part, plan->head.layer),
+        .attention = attention_of(c, plan->head.branch, plan->head.layer),
         .pass = {.viewer = plan->viewer,
                  .pair = pair,
                  .at = plan->head,
@@ -413,12 +413,12 @@ static struct vector vector_of(const struct splitting *s, enum resid_side side, 
 /* What a head's part of a vector adds, by the tokens that the head read: its context is a weighted
  * sum of their values, and all that follows is linear in it. */
 struct head_reading {
-    double *gains;    /* [rows of all texts, dv] of each channel of the context */
-    double *adds;     /* [keys] */
-    long long source; /* token of the largest magnitude in `adds`; COLUMN_MISSING: no head */
-    size_t at;        /* set by find_readers: the token where the head read most of that, */
-    double weight;    /* and its attention there to `source` */
-    double *direction[TEXTS]; /* [dv] the product with the value of `source` is its `adds` */
+    double *gains; /* [rows of all texts, dv] of each channel of the context */
+    double *adds;  /* [keys] */
+    long long key; /* token of the largest magnitude in `adds`; COLUMN_MISSING: no head */
+    size_t at;     /* set by find_readers: the token where the head read most of that, */
+    double weight; /* and its attention there to `key` */
+    double *direction[TEXTS]; /* [dv] the product with the value of `key` is its `adds` */
 };
 
 /* The heads whose parts are read, all of a layer or one, of vectors that have the same rows. */
@@ -490,7 +490,7 @@ static int read_part(struct head_reading *readings, const struct vector *vectors
                      const struct resid_part *part, struct arena *arena, struct err *err)
 {
     const struct config *c = &vectors->texts->pass->viewer->model.config;
-    *readings = (struct head_reading){.source = COLUMN_MISSING};
+    *readings = (struct head_reading){.key = COLUMN_MISSING};
     if (part->kind != RESID_HEAD)
         return 0;
     struct head_reader reader = {
@@ -508,7 +508,7 @@ static int read_part(struct head_reading *readings, const struct vector *vectors
     for (size_t i = 0; i < vectors->count; i++)
         rows += vectors->texts[i].rows.end - vectors->texts[i].rows.first;
     for (size_t i = 0; i < count * reader.heads; i++) {
-        readings[i] = (struct head_reading){.source = COLUMN_MISSING};
+        readings[i] = (struct head_reading){.key = COLUMN_MISSING};
         if (!(readings[i].gains = arena_alloc(arena, rows * width, sizeof(double), err)))
             return -1;
     }
@@ -525,8 +525,8 @@ static int read_part(struct head_reading *readings, const struct vector *vectors
     const size_t keys = resid_text(c, vectors->texts->pass->pair, head, RESID_KEY)->count;
     for (struct head_reading *to = readings; to < readings + count * reader.heads; to++)
         for (size_t key = 0; key < keys; key++)
-            if (to->source == COLUMN_MISSING || fabs(to->adds[key]) > fabs(to->adds[to->source]))
-                to->source = (long long)key;
+            if (to->key == COLUMN_MISSING || fabs(to->adds[key]) > fabs(to->adds[to->key]))
+                to->key = (long long)key;
     return 0;
 }
 
@@ -537,12 +537,12 @@ static int find_readers(struct head_reading *to, const struct vector *vector,
 {
     const struct resid_head head = {part->of, (size_t)part->layer, (size_t)part->head};
     const struct config *c = &vector->texts->pass->viewer->model.config;
-    const size_t width = context_width(&attention_of(c, head.part, head.layer)->head);
+    const size_t width = context_width(&attention_of(c, head.branch, head.layer)->head);
     const double *gains = to->gains;
     double most = -1;
     for (size_t i = 0; i < vector->count; i++) {
         const struct text_rows *of = &vector->texts[i];
-        const float *value = resid_values(of->pass, head) + (size_t)to->source * width;
+        const float *value = resid_values(of->pass, head) + (size_t)to->key * width;
         if (!(to->direction[i] = arena_alloc(arena, width, sizeof(double), err)))
             return -1;
         for (size_t row = 0; row < of->rows.end - of->rows.first; row++, gains += width) {
@@ -551,7 +551,7 @@ static int find_readers(struct head_reading *to, const struct vector *vector,
             double factor;
             int failed =
                 resid_mix(&attention, of->pass, head, of->rows.first + row, &factor, &scratch, err);
-            const double weight = failed ? 0 : attention.weights[to->source];
+            const double weight = failed ? 0 : attention.weights[to->key];
             const double added = fabs(weight * dot_double_row(gains, value, width));
             arena_release(&scratch);
             if (failed)
@@ -570,11 +570,11 @@ static int find_readers(struct head_reading *to, const struct vector *vector,
 
 /* Find the tokens from which the parts of the listed pairs, if they are heads', read most of their
  * values: of each pair, on each side. */
-static int find_sources(long long (*sources)[2], const struct splitting *s,
-                        const size_t (*pairs)[2], size_t count)
+static int find_keys(long long (*keys)[2], const struct splitting *s, const size_t (*pairs)[2],
+                     size_t count)
 {
     for (size_t k = 0; k < 2 * count; k++)
-        sources[k / 2][k % 2] = COLUMN_MISSING;
+        keys[k / 2][k % 2] = COLUMN_MISSING;
     for (size_t k = 0; k < 2 * count; k++) {
         const size_t side = k % 2, part = pairs[k / 2][side];
         struct vector vectors[LISTED];
@@ -590,8 +590,8 @@ static int find_sources(long long (*sources)[2], const struct splitting *s,
             continue;
         int failed =
             read_part(readings, vectors, found, &s->sides[side].parts[part], &arena, s->err);
-        for (size_t i = 0; i < found && !failed && readings->source != COLUMN_MISSING; i++)
-            sources[same[i]][side] = readings[i].source;
+        for (size_t i = 0; i < found && !failed && readings->key != COLUMN_MISSING; i++)
+            keys[same[i]][side] = readings[i].key;
         arena_release(&arena);
         if (failed)
             return -1;
@@ -606,7 +606,7 @@ static const struct tokenized *text_of(const struct splitting *s, struct resid_p
     const struct resid_head head = {part.of, (size_t)part.layer, (size_t)part.head};
     if (part.kind == RESID_HEAD)
         return resid_text(s->config, pair, head, RESID_KEY);
-    return part.of == PART_SOURCE ? &pair->source : &pair->sentence;
+    return part.of == BRANCH_SOURCE ? &pair->source : &pair->text;
 }
 
 /* The number of a token for a table. */
@@ -658,10 +658,10 @@ static int follow(struct step *steps, size_t *count, const struct splitting *s,
         step->part = weighed.parts[largest];
         step->at = weighed.at[largest];
         if (read_part(reading, &vector, 1, &step->part, arena, s->err) ||
-            (reading->source != COLUMN_MISSING &&
+            (reading->key != COLUMN_MISSING &&
              find_readers(reading, &vector, &step->part, arena, s->err)))
             return -1;
-        if (reading->source == COLUMN_MISSING)
+        if (reading->key == COLUMN_MISSING)
             return 0;
         step->at = reading->at;
         if (*count == s->plan->depth)
@@ -672,7 +672,7 @@ static int follow(struct step *steps, size_t *count, const struct splitting *s,
         size_t *position = arena_alloc(arena, 1, sizeof *position, s->err);
         if (!passes || !position)
             return -1;
-        *position = (size_t)reading->source;
+        *position = (size_t)reading->key;
         vector.side = RESID_VALUE;
         const struct splitting *text = s;
         for (size_t i = 0; i < vector.count; i++, text = text->less) {
@@ -685,7 +685,7 @@ static int follow(struct step *steps, size_t *count, const struct splitting *s,
                                             .position_count = 1,
                                             .kept = text->pass.kept,
                                             .keeps_all = text->pass.keeps_all &&
-                                                         head.part == text->pass.at.part};
+                                                         head.branch == text->pass.at.branch};
             if (!passes[i].keeps_all && resid_capture(&passes[i], arena, s->err))
                 return -1;
             vector.texts[i] = (struct text_rows){&passes[i], {0, 1}, &whole, reading->direction[i]};
@@ -717,15 +717,15 @@ static void put_steps(struct table_rows *rows, struct buf *path, const struct sp
         rows_integer(rows, "step", COLUMN_KEY, (long long)i);
         rows_text(rows, "part", COLUMN_KEY, arena_text(rows->arena, name, strlen(name), rows->err));
         rows_integer(rows, "at", 0, number_of(text, (long long)steps[i].at));
-        rows_integer(rows, "reads", 0, number_of(text_of(s, steps[i].part), reading->source));
+        rows_integer(rows, "reads", 0, number_of(text_of(s, steps[i].part), reading->key));
         rows_float(rows, (struct column){"weight", .digits = 4},
-                   reading->source == COLUMN_MISSING ? (double)NAN : reading->weight);
+                   reading->key == COLUMN_MISSING ? (double)NAN : reading->weight);
         rows_float(rows, (struct column){"value", .digits = 4}, steps[i].value);
     }
     for (size_t i = count; i-- > 0;) {
         const struct head_reading *reading = &steps[i].reading;
-        bool is_head = reading->source != COLUMN_MISSING;
-        size_t token = is_head ? (size_t)reading->source : steps[i].at;
+        bool is_head = reading->key != COLUMN_MISSING;
+        size_t token = is_head ? (size_t)reading->key : steps[i].at;
         if (i + 1 == count) {
             put_token(path, text_of(s, steps[i].part), token);
             buf_text(path, " → ");
@@ -744,11 +744,11 @@ static void put_test(struct buf *note, const struct splitting *s, const struct s
     const struct resid_head *head = &s->plan->head;
     size_t best = key->count;
     for (size_t i = 0; i < key->count; i++)
-        if (key->parts[i].kind == RESID_HEAD && key->parts[i].of == PART_SENTENCE &&
+        if (key->parts[i].kind == RESID_HEAD && key->parts[i].of == BRANCH_TEXT &&
             (best == key->count || fabs(key->sums[i]) > fabs(key->sums[best])))
             best = i;
     buf_text(note, ". A large part is no proof of need: 'attn-cli patch' tests it");
-    if (best < key->count && head->part == PART_SENTENCE)
+    if (best < key->count && head->branch == BRANCH_TEXT)
         buf_format(
             note,
             ", or 'run' with --edit 'h.%d.context[head=%d,token=%lld] = 0' --layer %zu --head "
@@ -843,13 +843,13 @@ static int add_largest(struct table *table, const struct splitting *s,
 
 /* "L16.H0's copy of ␣Mary (3)", "L0.mlp". */
 static void put_copy(struct buf *out, const struct splitting *s, const struct score_side *side,
-                     size_t part, long long source)
+                     size_t part, long long key)
 {
     buf_text(out, side->labels[part].text);
-    if (source == COLUMN_MISSING)
+    if (key == COLUMN_MISSING)
         return;
     buf_text(out, "'s copy of ");
-    put_token(out, text_of(s, side->parts[part]), (size_t)source);
+    put_token(out, text_of(s, side->parts[part]), (size_t)key);
 }
 
 static int add_pairs(struct table *table, const struct splitting *s)
@@ -858,16 +858,16 @@ static int add_pairs(struct table *table, const struct splitting *s)
     size_t indices[LISTED], count = find_largest(indices, s->pairs, query->count * key->count);
     struct table_rows rows = {.most = count, .arena = s->arena, .err = s->err};
     size_t pairs[LISTED][2];
-    long long sources_of[LISTED][2];
+    long long keys_of[LISTED][2];
     for (size_t i = 0; i < count; i++) {
         pairs[i][RESID_QUERY] = indices[i] / key->count;
         pairs[i][RESID_KEY] = indices[i] % key->count;
     }
-    if (find_sources(sources_of, s, (const size_t(*)[2])pairs, count))
+    if (find_keys(keys_of, s, (const size_t(*)[2])pairs, count))
         return -1;
     for (size_t i = 0; i < count; i++, rows_next(&rows)) {
         const size_t *parts = pairs[i];
-        const long long *sources = sources_of[i];
+        const long long *keys = keys_of[i];
         const char *query_name = query->labels[parts[0]].text,
                    *key_name = key->labels[parts[1]].text;
         struct buf words = {0};
@@ -876,12 +876,12 @@ static int add_pairs(struct table *table, const struct splitting *s)
         rows_text(&rows, "query_part", COLUMN_KEY | COLUMN_DATA_ONLY, query_name);
         rows_text(&rows, "key_part", COLUMN_KEY | COLUMN_DATA_ONLY, key_name);
         rows_integer(&rows, "query_source", COLUMN_KEY | COLUMN_DATA_ONLY,
-                     number_of(text_of(s, query->parts[parts[0]]), sources[0]));
+                     number_of(text_of(s, query->parts[parts[0]]), keys[0]));
         rows_integer(&rows, "key_source", COLUMN_KEY | COLUMN_DATA_ONLY,
-                     number_of(text_of(s, key->parts[parts[1]]), sources[1]));
-        put_copy(&words, s, key, parts[1], sources[1]);
+                     number_of(text_of(s, key->parts[parts[1]]), keys[1]));
+        put_copy(&words, s, key, parts[1], keys[1]);
         buf_text(&words, " on the key side × ");
-        put_copy(&words, s, query, parts[0], sources[0]);
+        put_copy(&words, s, query, parts[0], keys[0]);
         buf_text(&words, " on the query side");
         rows_text(&rows, "pair", COLUMN_TEXT_ONLY, buf_keep(&words, s->arena, s->err));
         rows_title(&rows, "");
@@ -928,10 +928,10 @@ static int add_grid(struct report *report, const struct splitting *s, const stru
     for (size_t i = 0; i < side->count; i++) {
         const struct resid_part part = side->parts[i];
         size_t row = part.kind == RESID_HERE ? rows - 1 : (size_t)(part.layer + 1);
-        size_t column = part.of == PART_PER_LAYER ? heads + crossing + others
-                        : part.kind != RESID_HEAD ? heads + crossing + columns_of[part.kind]
-                        : part.of == PART_CROSS   ? heads + (size_t)part.head
-                                                  : (size_t)part.head;
+        size_t column = part.of == BRANCH_PER_LAYER ? heads + crossing + others
+                        : part.kind != RESID_HEAD   ? heads + crossing + columns_of[part.kind]
+                        : part.of == BRANCH_CROSS   ? heads + (size_t)part.head
+                                                    : (size_t)part.head;
         cells[row * columns + column] += (float)side->sums[i];
     }
     array.data = cells;
@@ -958,8 +958,7 @@ static int add_matrix(struct report *report, const struct splitting *s)
 }
 
 /* The heads' parts by the token that they were read from: for each layer a matrix of its heads. */
-static int add_sources(struct report *report, const struct splitting *s,
-                       const struct score_side *side)
+static int add_keys(struct report *report, const struct splitting *s, const struct score_side *side)
 {
     struct resid_part last = {.layer = -1};
     for (size_t i = 0; i < side->count; i++) {
@@ -977,7 +976,7 @@ static int add_sources(struct report *report, const struct splitting *s,
         float *cells = arena_alloc(s->arena, heads * keys, sizeof *cells, s->err);
         struct array array = {
             .name = arena_format(s->arena, s->err, "%sscore_%s_source",
-                                 part.of == PART_CROSS ? "cross_" : "", side->name),
+                                 part.of == BRANCH_CROSS ? "cross_" : "", side->name),
             .layer = part.layer,
             .data = cells,
             .columns = {.name = "key",
@@ -1013,7 +1012,7 @@ int score_attribution_make(struct score_attribution *found, struct report *repor
     if (viewer->edits && viewer->edits->count)
         return err_unsupported(err, "--head: expected a run without edits");
     const struct dictionary *d = plan->dictionary;
-    if (d && (plan->head.part != PART_SENTENCE || d->layer > plan->head.layer ||
+    if (d && (plan->head.branch != BRANCH_TEXT || d->layer > plan->head.layer ||
               !site_row(d->site)->in_layer || !site_row(d->site_out)->in_layer))
         return refuse_dictionary(plan, err);
     int failed = split(&s, found, plan, pair, arena, err) ||
@@ -1029,7 +1028,7 @@ int score_attribution_make(struct score_attribution *found, struct report *repor
     if (!failed && plan->by == SCORE_BY_PAIR)
         failed = add_matrix(report, &s);
     for (size_t i = 0; !failed && i < 2 && plan->by != SCORE_BY_PAIR; i++)
-        failed = (plan->by == SCORE_BY_PART ? add_grid : add_sources)(report, &s, &s.sides[i]);
+        failed = (plan->by == SCORE_BY_PART ? add_grid : add_keys)(report, &s, &s.sides[i]);
     report->tables = tables;
     report->table_count = TABLES - !plan->depth;
     if (plan->depth)
@@ -1051,7 +1050,7 @@ void score_attribution_add_memory(struct memory *memory, const struct score_plan
     const struct config *c = &plan->viewer->model.config;
     struct selection selection = {0};
     double rows = plan->against == AGAINST_MEAN || plan->against == AGAINST_WEIGHTS
-                      ? (double)num_max(pair->sentence.count, pair->source.count)
+                      ? (double)num_max(pair->text.count, pair->source.count)
                       : 3;
     viewer_add_memory(memory, plan->viewer, &selection, pair, CAPTURE_NOTHING);
     memory->held +=

@@ -8,7 +8,7 @@
  * terms that all of these share cancel. Parts, pairs, sources and the path belong to the contrast,
  * less another text's, if the plan has one.
  *
- *     struct score_plan plan = {&viewer, {PART_SENTENCE, 18, 6}, 16, 4, AGAINST_MEAN};
+ *     struct score_plan plan = {&viewer, {BRANCH_TEXT, 18, 6}, 16, 4, AGAINST_MEAN};
  *     if (score_attribution_make(&found, &report, &plan, &pair, &arena, err)) ...
  */
 #pragma once
@@ -33,9 +33,9 @@ enum score_against score_against_read(const char *word);
 
 /* The arrays in addition to the tables. */
 enum score_by {
-    SCORE_BY_PART,   /* of each side: the sum of a part's pairs with all parts of the other */
-    SCORE_BY_PAIR,   /* all pairs */
-    SCORE_BY_SOURCE, /* of each side and layer: its heads by the tokens that they read */
+    SCORE_BY_PART, /* of each side: the sum of a part's pairs with all parts of the other */
+    SCORE_BY_PAIR, /* all pairs */
+    SCORE_BY_KEY,  /* of each side and layer: its heads by the tokens that they read */
 };
 
 struct score_plan {

@@ -51,7 +51,7 @@ struct score_total score_total_of(const struct scored *scored, size_t first, siz
 
 struct score_total score_total_of_rows(const struct score_text *text, bool words)
 {
-    const struct tokenized *sentence = &text->pairs->sentence;
+    const struct tokenized *sentence = &text->pairs->text;
     struct score_total total = score_total_of(text->scored, 0, text->at ? 0 : text->scored->count);
     for (size_t i = 0; text->at && i < text->at_count; i++) {
         size_t at = text->at[i];
@@ -117,9 +117,9 @@ static void put_float(struct table_rows *rows, const char *name, unsigned flags,
 
 /* --- tokens and words ------------------------------------------------------------------------- */
 
-static size_t rows_of(const struct score_view *view, const struct tokenized *sentence)
+static size_t rows_of(const struct score_view *view, const struct tokenized *text)
 {
-    return view->words ? sentence->word_count : sentence->count;
+    return view->words ? text->word_count : text->count;
 }
 
 /* The name of the region that has a token; NULL: none. */
@@ -140,7 +140,7 @@ static void put_score(struct table_rows *rows, const struct score_view *view,
     static const struct token_score no_score = {.logprob = NAN, .entropy = NAN};
     static const struct label no_label = {"", "", ""};
     static const struct score_region no_part = {.name = ""};
-    const struct tokenized *sentence = &text->pairs[part].sentence;
+    const struct tokenized *sentence = &text->pairs[part].text;
     const struct scored *scored = &text->scored[part];
     bool words = view->words, is_blank = !rows_of(view, sentence);
     const struct score_region *own = text->continues && !is_blank ? &text->parts[part] : &no_part;
@@ -194,7 +194,7 @@ static void put_score(struct table_rows *rows, const struct score_view *view,
         rows_integer(rows, "subwords", KEY, (long long)span.count);
     else
         rows_integer(rows, "rank", 0, score->rank ? (long long)score->rank : COLUMN_MISSING);
-    if (words && (is_blank || sentence->text)) {
+    if (words && (is_blank || sentence->raw)) {
         struct text_range range = is_blank ? (struct text_range){0} : word_range(sentence, row);
         rows_integer(rows, "start", KEY, (long long)range.start);
         rows_integer(rows, "end", KEY, (long long)range.end);
@@ -213,11 +213,11 @@ static int add_scores(struct table *table, const struct score_view *view,
 {
     struct table_rows rows = {.arena = arena, .err = err};
     size_t count = text->continues ? num_max(text->part_count, 1) : 1;
-    bool is_blank = !rows_of(view, &text->pairs->sentence);
+    bool is_blank = !rows_of(view, &text->pairs->text);
     for (size_t i = 0; i < count; i++)
-        rows.most += num_max(rows_of(view, &text->pairs[i].sentence), 1);
+        rows.most += num_max(rows_of(view, &text->pairs[i].text), 1);
     for (size_t p = 0; p < count; p++) {
-        const struct tokenized *sentence = &text->pairs[p].sentence;
+        const struct tokenized *sentence = &text->pairs[p].text;
         size_t first = view->words || is_blank ? 0 : sentence->words_before;
         size_t end = text->at ? text->at_count : num_max(rows_of(view, sentence), 1) - first;
         for (size_t i = 0; i < end && !err->kind; i++)
@@ -253,7 +253,7 @@ int score_report(struct report *report, const struct score_view *view,
         size_t at =
             view->next ? scored->count : (size_t)column_integer(&tables->columns[keys - 1], i);
         if (!view->next)
-            at = view->words ? pair->sentence.words[at].first : at + pair->sentence.words_before;
+            at = view->words ? pair->text.words[at].first : at + pair->text.words_before;
         lists[i] = scored->tokens[at].best;
     }
     const struct likely_best best = {
@@ -261,7 +261,7 @@ int score_report(struct report *report, const struct score_view *view,
     if (with_best && likely_table(&tables[1], &best, arena, err))
         return -1;
     *report = view->origin;
-    report->sentence = pair->sentence;
+    report->text = pair->text;
     report->source = pair->source;
     report->tables = only_best ? &tables[1] : tables;
     report->table_count = with_best && !only_best ? 2 : 1;
@@ -301,7 +301,7 @@ static double put_side(struct table_rows *rows, const struct score_view *view,
                        const struct score_text *text, size_t side, size_t word)
 {
     static const struct label no_word = {"", "", ""};
-    const struct tokenized *sentence = &text->pairs[side].sentence;
+    const struct tokenized *sentence = &text->pairs[side].text;
     bool is_here = word < sentence->word_count;
     rows_integer(rows, side ? "position_bad" : "position", COLUMN_KEY,
                  is_here ? (long long)word : COLUMN_MISSING);
@@ -317,7 +317,7 @@ static double put_side(struct table_rows *rows, const struct score_view *view,
 int score_pair_report(struct report *report, const struct score_view *view,
                       const struct score_text *text, struct arena *arena, struct err *err)
 {
-    const struct tokenized *good = &text->pairs[0].sentence, *bad = &text->pairs[1].sentence;
+    const struct tokenized *good = &text->pairs[0].text, *bad = &text->pairs[1].text;
     size_t width = bad->word_count + 1;
     const size_t *with = align(good, bad, arena, err);
     struct table *table = arena_alloc(arena, 1, sizeof *table, err);
@@ -352,7 +352,7 @@ int score_pair_report(struct report *report, const struct score_view *view,
     if (!with || !table || rows_finish(table, &rows, "words", "word"))
         return -1;
     *report = view->origin;
-    report->sentence = *good;
+    report->text = *good;
     report->tables = table;
     report->table_count = 1;
     return 0;
@@ -609,7 +609,7 @@ int score_totals_report(struct report *report, const struct score_view *view,
     report->tables = table;
     report->table_count = 1;
     if (totals->pair) {
-        report->sentence = totals->pair->sentence;
+        report->text = totals->pair->text;
         report->source = totals->pair->source;
         return err_if(err->kind);
     }

@@ -68,7 +68,7 @@ static bool features_promote(const struct feature_plan *plan)
     for (size_t i = 0; i < sizeof written / sizeof *written; i++)
         found = found || written[i] == plan->dictionary->site_out;
     return found && plan->dictionary->out == c->n_embd && !config_classifies(c) &&
-           !config_copies(c) && !c->n_word && !stack_of(c, PART_SENTENCE)->unembed.dense &&
+           !config_copies(c) && !c->n_word && !stack_of(c, BRANCH_TEXT)->unembed.dense &&
            config_logits(c);
 }
 
@@ -256,7 +256,7 @@ static int make_table(struct report *report, const struct feature_plan *plan,
                       const struct feature_row *rows, struct matrix x, struct matrix y,
                       struct arena *arena, struct err *err)
 {
-    const struct tokenized *text = &report->sentence;
+    const struct tokenized *text = &report->text;
     struct shown_features shown = {plan};
     struct feature_row *of = arena_alloc(arena, x.rows, sizeof *of, err);
     struct table *table = arena_alloc(arena, 1, sizeof *table, err);
@@ -298,7 +298,7 @@ static int make_array(struct report *report, const struct feature_plan *plan,
     float *values = arena_alloc(arena, tokens * count, sizeof *values, err);
     struct array array = {.name = "features",
                           .layer = -1,
-                          .rows = {"token", tokens, report->sentence.labels, 0},
+                          .rows = {"token", tokens, report->text.labels, 0},
                           .data = values};
     if (!values || axis_of_numbers(&array.columns, "feature", plan->listed, count, arena, err))
         return -1;
@@ -329,7 +329,7 @@ int features_report(struct report *report, const struct feature_plan *plan, stru
     out = d->site_out == d->site ? x : rows_of(report, d->site_out, d->layer, arena, err);
     if (!y.data || !out.data || dictionary_decode(d, y, rows, x, arena, err))
         return -1;
-    const size_t first = num_min(report->sentence.added_before, x.rows);
+    const size_t first = num_min(report->text.added_before, x.rows);
     for (size_t i = first; i < x.rows; i++)
         active += rows[i].count;
     const double l0 = (double)active / (double)(x.rows - first);

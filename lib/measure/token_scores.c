@@ -107,14 +107,14 @@ int scoring_check(const struct scoring *scoring, struct err *err)
                          "--stride: expected a number below the window's %zu tokens, found %zu",
                          scoring->context, scoring->stride);
     for (size_t i = 0; edits && i < edits->count && masks; i++)
-        if (edits->items[i].source && edits->items[i].source->count > 1)
+        if (edits->items[i].donor && edits->items[i].donor->count > 1)
             return err_usage(err,
                              "%s: expected the same values for all copies of a text, found "
                              "'= resample', which draws a text for each: use '= mean'",
                              edits->items[i].words);
     for (size_t i = 0; edits && i < edits->count && scoring->stride; i++) {
         const struct edit *edit = &edits->items[i];
-        if (edit->tokens.count || edit->columns.count || edit->source)
+        if (edit->tokens.count || edit->columns.count || edit->donor)
             return err_usage(
                 err, "%s: expected an edit of all tokens with --stride, found single tokens",
                 edit->words);
@@ -223,32 +223,32 @@ static bool is_special(const struct text_templates *special, uint32_t id)
 static int add_copy(struct score_reading *reading, struct err *err)
 {
     const struct text_with_source *pair = &reading->asked->pairs[reading->text];
-    const struct tokenized *sentence = &pair->sentence;
+    const struct tokenized *text = &pair->text;
     uint32_t mask = (uint32_t)reading->scoring->viewer->mask;
     bool fills = reading->scored[reading->text].fills;
     const struct word_span scored = pair->scored;
     size_t token = num_max(reading->next, scored.count ? scored.first : pair->prompt_count);
-    size_t end = scored.count ? scored.first + scored.count : sentence->count;
-    while (token < end && !fills && is_special(&reading->special, sentence->ids[token]))
+    size_t end = scored.count ? scored.first + scored.count : text->count;
+    while (token < end && !fills && is_special(&reading->special, text->ids[token]))
         token++;
     if (token < end) {
-        uint32_t *ids = arena_alloc(&reading->pass, sentence->count, sizeof *ids, err);
+        uint32_t *ids = arena_alloc(&reading->pass, text->count, sizeof *ids, err);
         reading->windows =
             arena_grow(&reading->pass, reading->windows, reading->count, sizeof(struct text), err);
         if (!ids || !reading->windows)
             return -1;
-        memcpy(ids, sentence->ids, sentence->count * sizeof *ids);
-        for (size_t i = fills ? 0 : token; i < (fills ? sentence->count : token + 1); i++)
+        memcpy(ids, text->ids, text->count * sizeof *ids);
+        for (size_t i = fills ? 0 : token; i < (fills ? text->count : token + 1); i++)
             if ((!fills || ids[i] == mask) && add_target(reading, i, i, ids[i], err))
                 return -1;
-        for (size_t i = token; !fills && i < sentence->count; i++)
-            if (i == token || (reading->scoring->within_word && sentence->tokens[i].joins))
+        for (size_t i = token; !fills && i < text->count; i++)
+            if (i == token || (reading->scoring->within_word && text->tokens[i].joins))
                 ids[i] = mask;
             else
                 break;
         reading->windows[reading->count] = viewer_text(pair);
         reading->windows[reading->count++].ids = ids;
-        reading->tokens += sentence->count;
+        reading->tokens += text->count;
     }
     bool is_last = fills || token + 1 >= end;
     reading->next = is_last ? 0 : token + 1;
@@ -262,8 +262,8 @@ static int add_window(struct score_reading *reading, struct err *err)
 {
     const struct scoring *scoring = reading->scoring;
     const struct text_with_source *pair = &reading->asked->pairs[reading->text];
-    const uint32_t *ids = pair->sentence.ids;
-    size_t first = reading->first, tokens = pair->sentence.count;
+    const uint32_t *ids = pair->text.ids;
+    size_t first = reading->first, tokens = pair->text.count;
     size_t end = scoring->context ? num_min(tokens, first + scoring->context) : tokens;
     bool is_last = end == tokens;
     reading->windows =
@@ -334,12 +334,12 @@ int scoring_run(struct scored *scored, const struct scoring *scoring,
     if (viewer->mask >= 0 && tokenizer_special(&reading.special, viewer->tokenizer, err))
         return -1;
     for (size_t i = 0; i < asked->count; i++) {
-        size_t count = asked->pairs[i].sentence.count;
+        size_t count = asked->pairs[i].text.count;
         bool has_next = scoring->begins || scoring->next || scoring->ends;
         struct token_score *scores = arena_room(arena, count + has_next, sizeof *scores, err);
         if (!scores)
             return -1;
-        bool fills = scoring->next || text_has_mask(&asked->pairs[i].sentence, viewer);
+        bool fills = scoring->next || text_has_mask(&asked->pairs[i].text, viewer);
         size_t best_count = num_min(fills ? scoring->fill_count : scoring->best_count, words);
         for (size_t k = 0; k < count; k++)
             scores[k] = (struct token_score){.logprob = NAN, .entropy = NAN};
@@ -360,7 +360,7 @@ int scoring_run(struct scored *scored, const struct scoring *scoring,
     /* the probability that a word ends moves from the next word's first token to its own last */
     const bool *begins = scoring->begins;
     for (size_t k = 0; k < asked->count && begins && !failed; k++) {
-        const uint32_t *ids = asked->pairs[k].sentence.ids;
+        const uint32_t *ids = asked->pairs[k].text.ids;
         for (size_t i = 1; i < scored[k].count; i++) {
             struct token_score *token = &scored[k].tokens[i];
             bool ends = i + 1 == scored[k].count || begins[ids[i + 1]];
@@ -378,7 +378,7 @@ struct scoring_memory scoring_memory(const struct scoring *scoring,
     const struct viewer *viewer = scoring->viewer;
     const struct config *config = &viewer->model.config;
     const struct selection selection = {.sites = SITE_SET(site_of_logits(config))};
-    size_t tokens = pair->sentence.count;
+    size_t tokens = pair->text.count;
     bool masks = viewer->mask >= 0;
     size_t most = scoring->context ? PASS_TOKENS + scoring->context
                   : masks          ? PASS_TOKENS + tokens
@@ -388,11 +388,11 @@ struct scoring_memory scoring_memory(const struct scoring *scoring,
                   sizeof(struct likely);
     struct text_with_source pass = *pair;
     struct memory memory = {0};
-    pass.sentence.count = num_min(masks ? tokens * tokens : tokens, most); /* copies share passes */
+    pass.text.count = num_min(masks ? tokens * tokens : tokens, most); /* copies share passes */
     viewer_add_memory(&memory, viewer, &selection, &pass, CAPTURE_NOTHING);
     return (struct scoring_memory){.pass = memory.during,
-                                   .rows = (double)(pass.sentence.count * row),
-                                   .logits = logits_piece_bytes(viewer, pass.sentence.count),
+                                   .rows = (double)(pass.text.count * row),
+                                   .logits = logits_piece_bytes(viewer, pass.text.count),
                                    .held = (double)(tokens * (best + sizeof(struct token_score)))};
 }
 

@@ -47,7 +47,7 @@ struct weight_costs {
     size_t unit_count;
     struct weight_kind *kinds; /* [kind_count] */
     size_t kind_count;
-    struct map kind_of;
+    struct hash_table kind_of;
     struct table_rows *data;
     struct arena *arena, first,
         mixed; /* of the report; logits of the first model, and of another */
@@ -117,7 +117,7 @@ static double distance_of(const struct weight_sums *sums)
 static bool unit_has(const struct weight_unit *unit, struct slot slot)
 {
     return unit->is_all || (slot.layer == unit->layer &&
-                            (slot.layer < 0 || (slot.part == PART_SOURCE) == unit->of_source));
+                            (slot.layer < 0 || (slot.branch == BRANCH_SOURCE) == unit->of_source));
 }
 
 /* The kind of a tensor: each number between dots of its name becomes a star. */
@@ -135,12 +135,13 @@ static struct weight_kind *kind_of(struct weight_costs *w, const char *name)
     const char *key = buf_keep(&starred, w->arena, w->err);
     if (!key)
         return NULL;
-    if (map_get(&w->kind_of, key, strlen(key), &index))
+    if (hash_table_get(&w->kind_of, key, strlen(key), &index))
         return &w->kinds[index];
     struct weight_kind *kind = &w->kinds[w->kind_count];
     *kind = (struct weight_kind){.name = key, .largest = -1};
     kind->of_units = arena_alloc(w->arena, w->unit_count, sizeof *kind->of_units, w->err);
-    if (!kind->of_units || map_put(&w->kind_of, key, strlen(key), (uint32_t)w->kind_count, w->err))
+    if (!kind->of_units ||
+        hash_table_put(&w->kind_of, key, strlen(key), (uint32_t)w->kind_count, w->err))
         return NULL;
     w->kind_count++;
     return kind;
@@ -210,7 +211,7 @@ static int run_texts(struct weight_costs *w)
     for (size_t text = 0; text < w->plan->pair_count; text++) {
         const struct array *own = NULL, *other = NULL;
         const struct tokenized *next =
-            config->causal && !config_classifies(config) ? &w->plan->pairs[text].sentence : NULL;
+            config->causal && !config_classifies(config) ? &w->plan->pairs[text].text : NULL;
         if (capture_logits(&own, w, w->own, text, &w->first))
             return -1;
         for (size_t i = 0; i < w->unit_count; i++) {
@@ -417,7 +418,7 @@ static int compare_model(struct report *report, struct table tables[2], struct w
     int failed = !w->kinds || list_units(w) || compare_tensors(w) ||
                  (w->predicts && run_texts(w)) || make_tables(tables, w) ||
                  (w->plan->draws && draw(report, w));
-    map_release(&w->kind_of);
+    hash_table_release(&w->kind_of);
     arena_release(&w->first);
     arena_release(&w->mixed);
     return err_if(failed);

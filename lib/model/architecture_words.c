@@ -29,7 +29,7 @@ static void write_layers(struct buf *out, const struct config *c, unsigned flag)
 
 static void write_norms(struct buf *out, const struct config *c)
 {
-    const struct sublayer *first = layer_of(c, PART_SENTENCE, 0)->sublayers;
+    const struct sublayer *first = layer_of(c, BRANCH_TEXT, 0)->sublayers;
     const struct head_norm *heads = &c->head_norm;
     if (c->kind == MODEL_ATTENTION)
         return;
@@ -150,14 +150,14 @@ static void write_window(struct buf *out, const struct config *c)
     size_t layer = 0;
     while (!config_window(c, layer))
         layer++;
-    size_t ahead = attention_of(c, PART_SENTENCE, layer)->score.ahead;
+    size_t ahead = attention_of(c, BRANCH_TEXT, layer)->score.ahead;
     buf_format(out, ahead ? "%zu keys and %zu later ones" : "%zu keys", c->window, ahead);
     write_layers(out, c, LAYER_WINDOW);
 }
 
 static void write_scores(struct buf *out, const struct config *c)
 {
-    if (!first_attention(c, PART_SENTENCE))
+    if (!first_attention(c, BRANCH_TEXT))
         return;
     bool root = c->scale == 1.0f / sqrtf((float)c->d_k);
     if (c->score_bias == BIAS_DISENTANGLED)
@@ -229,11 +229,11 @@ static void write_sublayers(struct buf *out, const struct layer *first)
     const struct sublayer *list = first->sublayers;
     const char *input = NULL; /* the norm whose result the sublayer reads; NULL: none */
     for (const struct sublayer *s = list; s < list + first->count; s++) {
-        int which = s->part == PART_LAUREL      ? 5
-                    : s->part == PART_MIXER     ? 4
-                    : s->part == PART_PER_LAYER ? 3
-                    : s->kind == SUBLAYER_MLP   ? 2
-                                                : s->part == PART_CROSS;
+        int which = s->branch == BRANCH_LAUREL      ? 5
+                    : s->branch == BRANCH_MIXER     ? 4
+                    : s->branch == BRANCH_PER_LAYER ? 3
+                    : s->kind == SUBLAYER_MLP       ? 2
+                                                    : s->branch == BRANCH_CROSS;
         if (s->reads != READS_LAST_INPUT)
             input = s->norm_before ? norms[which] : NULL;
         if (s->reads == READS_STREAM) {
@@ -268,7 +268,7 @@ static bool is_like(const struct layer *layer, const struct layer *other)
 /* Layer 0 and, if they differ, the first of each other kind: "0: …; 3: …". */
 static void write_layer(struct buf *out, const struct config *c)
 {
-    const struct layer *all = layer_of(c, PART_SENTENCE, 0);
+    const struct layer *all = layer_of(c, BRANCH_TEXT, 0);
     for (size_t i = 0, kinds = 0; i < c->n_layer; i++) {
         size_t like = 0;
         while (!is_like(&all[like], &all[i]))
@@ -305,7 +305,7 @@ static void write_sparsity(struct buf *out, const struct config *c)
 
 static void write_logits(struct buf *out, const struct config *c)
 {
-    const struct unembed_rule end = stack_of(c, PART_SENTENCE)->unembed;
+    const struct unembed_rule end = stack_of(c, BRANCH_TEXT)->unembed;
     if (c->kind == MODEL_ATTENTION)
         return;
     if (end.dense)

@@ -42,7 +42,7 @@ static int open_shards(struct checkpoint *checkpoint, struct err *err)
  * slash is refused. */
 static int list_shards(struct checkpoint *checkpoint, const struct json *map, struct err *err)
 {
-    struct map seen = {0};
+    struct hash_table seen = {0};
     struct shard *shards =
         arena_alloc(&checkpoint->arena, json_count(map), sizeof *checkpoint->shards, err);
     int failed = !shards;
@@ -55,13 +55,13 @@ static int list_shards(struct checkpoint *checkpoint, const struct json *map, st
         if (!*name || strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
             failed = err_set(err, "field 'weight_map': '%s': expected the name of a file, found %s",
                              json_key(member), json_describe(member, found, sizeof found));
-        else if (!map_get(&seen, name, strlen(name), NULL)) {
+        else if (!hash_table_get(&seen, name, strlen(name), NULL)) {
             name = arena_text(&checkpoint->arena, name, strlen(name), err);
-            failed = !name || map_put(&seen, name, strlen(name), 0, err);
+            failed = !name || hash_table_put(&seen, name, strlen(name), 0, err);
             shards[checkpoint->count++].name = name;
         }
     }
-    map_release(&seen);
+    hash_table_release(&seen);
     return err_if(failed);
 }
 
@@ -289,13 +289,13 @@ static bool tensors_differ(const struct safetensors_entry *a, const struct safet
 static void find_tables(const struct checkpoint *checkpoint, struct config *config)
 {
     const struct slot text = slot_of_text(SLOT_TOKENS),
-                      source = slot_of_end(PART_SOURCE, SLOT_TOKENS);
+                      source = slot_of_end(BRANCH_SOURCE, SLOT_TOKENS);
     const struct family *family = config->family, *next = family + 1;
     const struct family_row *row =
         config->n_encoder_layer && next->name && strcmp(next->name, family->name) == 0
             ? family_row(next, source)
             : NULL;
-    if (!row || row->part != PART_SOURCE)
+    if (!row || row->branch != BRANCH_SOURCE)
         return;
     const struct safetensors_entry *shared = find_slot(checkpoint, config, text).entry;
     config->family = next;
@@ -308,14 +308,14 @@ static void find_tables(const struct checkpoint *checkpoint, struct config *conf
         config->family = family;
 }
 
-/* Find a head of classes. Its last matrix has a row for each class, and is not tied. */
+/* Find a classifier. Its last matrix has a row for each class, and is not tied. */
 static bool find_classes(const struct checkpoint *checkpoint, struct config *config)
 {
-    const struct slot head = slot_of_text(SLOT_HEAD), dense = slot_of_text(SLOT_TRANSFORM);
+    const struct slot head = slot_of_text(SLOT_UNEMBED), dense = slot_of_text(SLOT_TRANSFORM);
     if (config->kind == MODEL_ATTENTION)
         return false;
-    for (const struct class_head *h = class_heads; h->rows->name; h++) {
-        config->class_head = h;
+    for (const struct classifier *h = classifiers; h->rows->name; h++) {
+        config->classifier = h;
         const struct safetensors_entry *last = find_slot(checkpoint, config, head).entry;
         bool fits = !h->family || strcmp(h->family, config->family->name) == 0;
         if (!fits || !last || last->rank != 2 ||
@@ -329,7 +329,7 @@ static bool find_classes(const struct checkpoint *checkpoint, struct config *con
             config->biases |= BIASED_TRANSFORM;
         return true;
     }
-    config->class_head = NULL;
+    config->classifier = NULL;
     config->answers = ANSWER_OF_FIRST;
     return false;
 }
@@ -341,9 +341,9 @@ static void find_end(const struct checkpoint *checkpoint, struct config *config)
         enum slot_id slot;
     } ends[] = {{END_MASKED, SLOT_TRANSFORM},
                 {END_MASKED, SLOT_TRANSFORM_NORM},
-                {END_MASKED, SLOT_HEAD_BIAS},
+                {END_MASKED, SLOT_UNEMBED_BIAS},
                 {END_DISCRIMINATOR, SLOT_DISCRIMINATOR},
-                {END_DISCRIMINATOR, SLOT_DISCRIMINATOR_HEAD},
+                {END_DISCRIMINATOR, SLOT_DISCRIMINATOR_LOGIT},
                 {END_POOLED, SLOT_POOLER}};
     const struct family *family = config->family;
     if (find_classes(checkpoint, config) || config->end == END_LOGITS)
@@ -366,7 +366,7 @@ static void count_row(size_t *all, size_t *found, const struct checkpoint *check
 {
     *all = *found = 0;
     for (size_t layer = 0; layer < config->n_layer; layer++) {
-        struct slot slot = slot_of(row->part, row->members[0], layer);
+        struct slot slot = slot_of(row->branch, row->members[0], layer);
         slot.expert = slot_count(slot.id, config) ? 0 : -1;
         if (!slot_exists(slot, config))
             continue;
@@ -403,7 +403,7 @@ void checkpoint_settle(const struct checkpoint *checkpoint, struct config *confi
     if (config->tied && config->end <= END_MASKED)
         config->tied =
             !tensors_differ(find_slot(checkpoint, config, slot_of_text(SLOT_TOKENS)).entry,
-                            find_slot(checkpoint, config, slot_of_text(SLOT_HEAD)).entry);
+                            find_slot(checkpoint, config, slot_of_text(SLOT_UNEMBED)).entry);
 }
 
 /* --- convolutions of mixers, cut again -------------------------------------------------------- */
@@ -433,7 +433,7 @@ static bool find_cuts(struct safetensors_entry *entries[CUTS], size_t rows[CUTS]
     size_t wanted = 0, all = 0;
     bool differs = false;
     for (size_t i = 0; i < CUTS; i++) {
-        const struct slot slot = slot_of(PART_MIXER, slots[i], layer);
+        const struct slot slot = slot_of(BRANCH_MIXER, slots[i], layer);
         const struct family_row *row = family_row(config->family, slot);
         size_t shape[SLOT_RANK_MAX];
         entries[i] = NULL;
@@ -480,16 +480,16 @@ int checkpoint_cut_again(struct checkpoint *checkpoint, const struct config *con
 /* --- tables of sinusoidal positions ----------------------------------------------------------- */
 
 /* Whether files may have such a table; its name, and its layout. */
-static bool has_sines(const struct config *config, int part)
+static bool has_sines(const struct config *config, int branch)
 {
     return config->sinusoids && config->sines == SINES_HALVES &&
-           family_row(config->family, slot_of_end(part, SLOT_POSITIONS));
+           family_row(config->family, slot_of_end(branch, SLOT_POSITIONS));
 }
 
 static const char *sines_name(char name[PARAMETER_NAME_BYTES], const struct config *config,
-                              int part)
+                              int branch)
 {
-    return family_tensor_name(name, config, slot_of_end(part, SLOT_POSITIONS));
+    return family_tensor_name(name, config, slot_of_end(branch, SLOT_POSITIONS));
 }
 
 static struct family_layout sines_layout(const struct config *config)
@@ -535,9 +535,9 @@ static int layout_of(struct family_layout *layout, const struct misfit *misfit,
         if (name_ends_in(name, misfit->tensor) || name_ends_in(misfit->tensor, name))
             family_layout(layout, slots[i], &config);
     }
-    for (int part = PART_SENTENCE; part <= PART_SOURCE && slots && !layout->rank; part++)
-        if (has_sines(&config, part) &&
-            strcmp(sines_name(name, &config, part), misfit->tensor) == 0)
+    for (int branch = BRANCH_TEXT; branch <= BRANCH_SOURCE && slots && !layout->rank; branch++)
+        if (has_sines(&config, branch) &&
+            strcmp(sines_name(name, &config, branch), misfit->tensor) == 0)
             *layout = sines_layout(&config);
     config_release(&config);
     arena_release(&arena);
@@ -610,13 +610,13 @@ int checkpoint_find_extra(struct found_tensor *found, const struct checkpoint *c
 
 int checkpoint_find_sines(const struct safetensors_entry **table,
                           const struct checkpoint *checkpoint, const struct config *config,
-                          int part, struct err *err)
+                          int branch, struct err *err)
 {
     const struct family_layout layout = sines_layout(config);
     struct found_tensor found = {0};
     char name[PARAMETER_NAME_BYTES];
-    int failed = has_sines(config, part) &&
-                 checkpoint_find_extra(&found, checkpoint, config, sines_name(name, config, part),
+    int failed = has_sines(config, branch) &&
+                 checkpoint_find_extra(&found, checkpoint, config, sines_name(name, config, branch),
                                        &layout, err);
     *table = found.entry;
     return err_if(failed);
@@ -637,8 +637,8 @@ int checkpoint_find(struct found_tensor *found, const struct checkpoint *checkpo
     family_tensor_name(name, config, slot);
     if (!found->entry)
         *found = find_tensor(checkpoint, name, config->family->names);
-    bool may_lack = slot.id == SLOT_HEAD ||
-                    (slot.id == SLOT_HEAD_BIAS && config->n_encoder_layer) ||
+    bool may_lack = slot.id == SLOT_UNEMBED ||
+                    (slot.id == SLOT_UNEMBED_BIAS && config->n_encoder_layer) ||
                     slot.id == SLOT_XIELU_BETA || slot.id == SLOT_XIELU_EPSILON;
     if (!found->entry && may_lack)
         return 0;
@@ -719,21 +719,21 @@ static bool is_no_parameter(const char *name, const struct config *config)
     bool may_idle = config->n_borrowing || config->copies.count;
     long layer = may_idle ? layer_in(name, config, false) : -1;
     for (size_t i = 0; layer >= 0 && i < sizeof idle / sizeof *idle; i++) {
-        struct slot slot = slot_of(PART_SENTENCE, idle[i], (size_t)layer);
+        struct slot slot = slot_of(BRANCH_TEXT, idle[i], (size_t)layer);
         family_tensor_name(head, config, slot);
         if (!slot_exists(slot, config) &&
             name_ends_in(name, head + strlen(config->family->names->prefix)))
             return true;
     }
-    family_tensor_name(head, config, slot_bias(slot_of_text(SLOT_HEAD)));
+    family_tensor_name(head, config, slot_bias(slot_of_text(SLOT_UNEMBED)));
     if (config->end && strcmp(name, head) == 0)
         return true;
-    family_tensor_name(head, config, slot_of_text(SLOT_HEAD));
+    family_tensor_name(head, config, slot_of_text(SLOT_UNEMBED));
     return config->tied && strcmp(name, head) == 0;
 }
 
-static int check_name(const char *name, const struct config *config, const struct map *wanted,
-                      struct err *err)
+static int check_name(const char *name, const struct config *config,
+                      const struct hash_table *wanted, struct err *err)
 {
     long layer = layer_in(name, config, false), encoder_layer = layer_in(name, config, true);
     if (!wanted && layer >= 0 && (size_t)layer >= config->n_layer + config->extra_layers)
@@ -742,8 +742,8 @@ static int check_name(const char *name, const struct config *config, const struc
     if (!wanted && encoder_layer >= 0 && (size_t)encoder_layer >= config->n_encoder_layer)
         return err_set(err, "expected layers below n_encoder_layer = %zu, found layer %ld",
                        config->n_encoder_layer, encoder_layer);
-    if (!wanted || config->family->names->open || map_get(wanted, name, strlen(name), NULL) ||
-        is_no_parameter(name, config))
+    if (!wanted || config->family->names->open ||
+        hash_table_get(wanted, name, strlen(name), NULL) || is_no_parameter(name, config))
         return 0;
     return err_set(err,
                    "expected the tensors of a model of type \"%s\" with this config.json, found "
@@ -752,7 +752,7 @@ static int check_name(const char *name, const struct config *config, const struc
 }
 
 int checkpoint_check_names(const struct checkpoint *checkpoint, const struct config *config,
-                           const struct map *wanted, struct err *err)
+                           const struct hash_table *wanted, struct err *err)
 {
     struct slot text = slot_of_text(SLOT_TOKENS);
     const struct safetensors_entry *tokens =
@@ -763,7 +763,7 @@ int checkpoint_check_names(const struct checkpoint *checkpoint, const struct con
             const struct safetensors_entry *entry = &shard->tensors.entries[i];
             const char *name = entry->name;
             bool is_copy = tokens && name_ends_in(name, "embed_tokens.weight") &&
-                           !map_get(wanted, name, strlen(name), NULL);
+                           !hash_table_get(wanted, name, strlen(name), NULL);
             if (check_name(name, config, wanted, err) ||
                 (is_copy && tensors_differ(entry, tokens) &&
                  err_unsupported(err, "expected the numbers of '%s', found others", tokens->name)))

@@ -89,7 +89,7 @@ size_t config_position(const struct config *config, const uint32_t *ids, size_t 
 
 bool config_ties(const struct config *config)
 {
-    return config->tied || config->lacks_head;
+    return config->tied || config->lacks_unembed;
 }
 
 bool config_has_start(const struct config *config)

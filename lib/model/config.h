@@ -13,7 +13,7 @@
 struct description;
 struct folder;
 struct family;
-struct class_head;
+struct classifier;
 
 enum model_kind { MODEL_GPT2, MODEL_ATTENTION, MODEL_TRANSFORMER, MODEL_DECODER };
 
@@ -252,7 +252,7 @@ static inline size_t mixer_kept(const struct mixer *m)
 /* Of kinds of products, factors before their biases are added, and of these. */
 struct product_factors {
     struct product_factor {
-        unsigned char part, slot; /* parameter_table.h */
+        unsigned char branch, slot; /* parameter_table.h */
         float factor, bias;
     } list[PRODUCT_FACTORS_MAX]; /* the last has a factor of 0 */
 };
@@ -309,7 +309,7 @@ struct config {
     float scale;                  /* scale of the scores */
     bool scale_by_layer;          /* scores are also divided by the layer's number, from 1 */
     bool tied;                    /* the unembedding is tied to the embedding */
-    bool lacks_head;              /* not tied, but the weights lack an unembedding: as if tied */
+    bool lacks_unembed;           /* not tied, but the weights lack an unembedding: as if tied */
     bool causal;                  /* a query attends to itself and earlier tokens */
     bool cross;                   /* queries attend to a second text, the source */
     bool projections;             /* else q = k = v = the input */
@@ -362,7 +362,7 @@ struct config {
     enum model_end end;
     enum activation end_activation;      /* activation of the dense layer before the logits */
     size_t n_class;                      /* END_CLASSES: number of classes */
-    const struct class_head *class_head; /* END_CLASSES: family.h */
+    const struct classifier *classifier; /* END_CLASSES: family.h */
     enum class_answer answers;           /* END_CLASSES */
     enum activation class_activation; /* of a dense layer before classes, if config.json names it */
     double initializer_range;         /* standard deviation of initial weights */
@@ -467,7 +467,7 @@ size_t config_window(const struct config *config, size_t layer);
  * number of tokens before it that are not padding; then SIZE_MAX for padding. */
 size_t config_position(const struct config *config, const uint32_t *ids, size_t token);
 
-/* Whether the unembedding is the token embedding: `tied` or `lacks_head`. */
+/* Whether the unembedding is the token embedding: `tied` or `lacks_unembed`. */
 bool config_ties(const struct config *config);
 
 /* Read the end-of-text tokens from the folder's generation_config.json, if it has one (chat models

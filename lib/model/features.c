@@ -50,7 +50,7 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(n_encoder_head) FIELD(n_encoder_vocab) FIELD(xielu) FIELD(embedding_scale) \
     FIELD(drops_masks) FIELD(mask_id) FIELD(sinusoids) FIELD(sines) FIELD(epsilon) \
     FIELD(style) FIELD(final_norm) FIELD(scale) FIELD(scale_by_layer) FIELD(tied) \
-    FIELD(lacks_head) FIELD(causal) FIELD(cross) FIELD(projections) FIELD(out_proj) \
+    FIELD(lacks_unembed) FIELD(causal) FIELD(cross) FIELD(projections) FIELD(out_proj) \
     FIELD(biases) FIELD(family) FIELD(n_word) FIELD(projects_last) FIELD(position_offset) \
     FIELD(counted) FIELD(padding_id) FIELD(n_segments) FIELD(n_group) FIELD(group_layers) \
     FIELD(embedding_norm) FIELD(adds_twice) FIELD(own_tables) FIELD(rms) \
@@ -63,7 +63,7 @@ static bool sublayer_has_other(const struct sublayer *s)
     FIELD(score_cap) FIELD(logit_cap) ARRAY(residual_scale) FIELD(factors) \
     FIELD(logit_divisor) ARRAY(layer_flags) FIELD(extra_layers) FIELD(bos_id) FIELD(eos_id) \
     ARRAY(more_ends) FIELD(more_end_count) FIELD(generation) FIELD(end) FIELD(end_activation) \
-    FIELD(n_class) FIELD(class_head) FIELD(answers) FIELD(class_activation) \
+    FIELD(n_class) FIELD(classifier) FIELD(answers) FIELD(class_activation) \
     FIELD(initializer_range) ARRAY(unread) FIELD(mechanism) FIELD(description)
 
 #define CONFIG_FEATURES(FEATURE) \
@@ -90,7 +90,7 @@ static bool sublayer_has_other(const struct sublayer *s)
     FEATURE(c->factors.list[0].factor != 0, "factors of products", PASS | ATTRIBUTE | PATCH)
 
 #define SUBLAYER_FIELDS(FIELD, ARRAY) \
-    FIELD(kind) FIELD(part) FIELD(reads) FIELD(norm) FIELD(norm_before) FIELD(norm_out) \
+    FIELD(kind) FIELD(branch) FIELD(reads) FIELD(norm) FIELD(norm_before) FIELD(norm_out) \
     FIELD(adds_twice) FIELD(norm_after) FIELD(adds_to_normed) FIELD(replaces) \
     FIELD(adds_input) FIELD(scales) FIELD(corrects) FIELD(spreads) FIELD(factor) \
     FIELD(sum_factor) FIELD(at_input) FIELD(at_out) FIELD(at_out_norm) ARRAY(at_sum) \
@@ -220,7 +220,7 @@ static bool sublayer_has_other(const struct sublayer *s)
     FEATURE(s->mlp.sparse, "sparse gates", RUN | EXPLAIN | ATTRIBUTE | PATCH) \
     FEATURE(s->mlp.xielu, "an activation with parameters", RUN | ATTRIBUTE | PATCH | CIRCUITS) \
     FEATURE((s->mlp.clamp != 0 || s->mlp.up_offset != 0) && !s->mlp.mixture, "clamped MLPs", PASS) \
-    FEATURE(s->part == PART_SENTENCE && !s->mlp.mixture && s->mlp.inner != c->n_inner, \
+    FEATURE(s->branch == BRANCH_TEXT && !s->mlp.mixture && s->mlp.inner != c->n_inner, \
             "MLPs of different widths", ALL) \
     FEATURE(s->mlp.mixture, "experts", ALL) \
     FEATURE(s->mlp.mixture && !s->mlp.gated, "experts without gates", PASS | ATTRIBUTE | PATCH) \
@@ -288,8 +288,8 @@ void features_of_sublayer(struct feature_list *list, enum purpose purpose, const
 
 void features_find(struct feature_list *list, enum purpose purpose, const struct config *c)
 {
-    const struct embed_rule *e = &stack_of(c, PART_SENTENCE)->embed;
-    const struct unembed_rule *u = &stack_of(c, PART_SENTENCE)->unembed;
+    const struct embed_rule *e = &stack_of(c, BRANCH_TEXT)->embed;
+    const struct unembed_rule *u = &stack_of(c, BRANCH_TEXT)->unembed;
     CONFIG_FEATURES(FEATURE_ADD)
     EMBED_FEATURES(FEATURE_ADD)
     UNEMBED_FEATURES(FEATURE_ADD)

@@ -24,7 +24,7 @@ static const struct {
     [STYLE_TO_NORMED] = {true, false, false, false},
 };
 
-static struct head_rule make_head(const struct config *c, enum site_part part, size_t layer)
+static struct head_rule make_head(const struct config *c, enum site_branch branch, size_t layer)
 {
     struct head_rule rule = {
         .by = c->latent_kv     ? HEADS_LATENT
@@ -38,19 +38,19 @@ static struct head_rule make_head(const struct config *c, enum site_part part, s
         .latent_kv = c->latent_kv,
         .norm = c->head_norm,
         .clip = c->clip,
-        .rotary = part == PART_SENTENCE ? config_rotary(c, layer) : NULL,
+        .rotary = branch == BRANCH_TEXT ? config_rotary(c, layer) : NULL,
         .no_out = !c->out_proj,
         .differ = c->differs ? (float)(0.8 - 0.6 * exp_double(-0.3 * (double)layer)) : 0,
         .gate = c->head_gate,
-        .kv_layer = (unsigned short)(part == PART_SENTENCE ? config_kv_layer(c, layer) : layer),
+        .kv_layer = (unsigned short)(branch == BRANCH_TEXT ? config_kv_layer(c, layer) : layer),
     };
     rule.borrows = rule.kv_layer != layer;
-    if (part == PART_SENTENCE && config_layer_flags(c, layer) & LAYER_WIDE) {
+    if (branch == BRANCH_TEXT && config_layer_flags(c, layer) & LAYER_WIDE) {
         rule.d_k = rule.d_v = c->wide.d;
         rule.kv_heads = c->wide.kv_heads;
         rule.v_is_k = c->wide.v_is_k;
     }
-    if (part == PART_SOURCE && c->n_encoder_head) {
+    if (branch == BRANCH_SOURCE && c->n_encoder_head) {
         rule.heads = rule.kv_heads = c->n_encoder_head;
         rule.d_k = rule.d_v = c->n_embd / c->n_encoder_head;
     }
@@ -59,20 +59,21 @@ static struct head_rule make_head(const struct config *c, enum site_part part, s
 
 /* The score rule of a layer's heads, with the config's mechanism. */
 static struct score_rule make_score(const struct config *c, const struct head_rule *head,
-                                    enum site_part part, size_t layer)
+                                    enum site_branch branch, size_t layer)
 {
     const struct mechanism *m = &c->mechanism;
-    bool masked = part == PART_SENTENCE && c->causal;
-    size_t window = part == PART_SENTENCE ? config_window(c, layer) : 0;
+    bool masked = branch == BRANCH_TEXT && c->causal;
+    size_t window = branch == BRANCH_TEXT ? config_window(c, layer) : 0;
     float root = 1.0f / sqrtf((float)head->d_k);
-    float own = part == PART_SOURCE && head->d_k != c->d_k ? root : c->scale;
+    float own = branch == BRANCH_SOURCE && head->d_k != c->d_k ? root : c->scale;
     struct score_rule rule = {
         .base_scale = m->scale_method == SCALE_SQRT     ? root
                       : m->scale_method == SCALE_NUMBER ? m->scale
                       : c->scale_by_layer               ? own / (float)(layer + 1)
                                                         : own,
         .cap = c->score_cap,
-        .bias = mechanism_lacks(m, BLOCK_POSITIONS) || part == PART_CROSS ? NO_BIAS : c->score_bias,
+        .bias =
+            mechanism_lacks(m, BLOCK_POSITIONS) || branch == BRANCH_CROSS ? NO_BIAS : c->score_bias,
         .bias_layer = c->bias_by_layer || c->score_bias == BIAS_DISENTANGLED ? (short)layer : -1,
         .buckets = c->bias_buckets,
         .reach = c->bias_reach,
@@ -87,7 +88,7 @@ static struct score_rule make_score(const struct config *c, const struct head_ru
         .kind = m->kind,
     };
     rule.scale = rule.base_scale;
-    if (rule.kind == ATTENTION_SPARSE && part == PART_CROSS)
+    if (rule.kind == ATTENTION_SPARSE && branch == BRANCH_CROSS)
         rule.kind = ATTENTION_DENSE; /* patterns are of self-attention */
     if (rule.kind == ATTENTION_SPARSE)
         rule.pattern = &m->pattern;
@@ -116,16 +117,16 @@ static bool has_mlp(const struct config *c, size_t layer)
 
 /* Make a sublayer: its norms and the sites around it; `sum` is the stream after it. */
 static struct sublayer make_sublayer(const struct config *c, enum sublayer_kind kind,
-                                     enum site_part part, size_t layer)
+                                     enum site_branch branch, size_t layer)
 {
-    const bool mixes = part == PART_SENTENCE && config_layer_flags(c, layer) & LAYER_MIXER;
+    const bool mixes = branch == BRANCH_TEXT && config_layer_flags(c, layer) & LAYER_MIXER;
     const enum block_style style = mixes ? c->mixer.style : c->style;
     bool mlp = kind == SUBLAYER_MLP;
     enum site norm = mlp ? SITE_LN_2 : SITE_LN_1;
     enum site sum = mlp ? SITE_RESID_POST : SITE_RESID_MID;
     struct sublayer s = {
         .kind = kind,
-        .part = part,
+        .branch = branch,
         .norm = mlp ? SLOT_NORM_2 : SLOT_NORM_1,
         .norm_before = styles[style].norm_before,
         .norm_out = styles[style].norm_out || (c->adds_twice && !mlp),
@@ -140,7 +141,7 @@ static struct sublayer make_sublayer(const struct config *c, enum sublayer_kind 
     if (styles[style].parallel && mlp)
         s.reads = style == STYLE_PARALLEL ? READS_BLOCK_INPUT : READS_LAST_INPUT;
     if (s.reads == READS_LAST_INPUT ||
-        (!mlp && part == PART_SENTENCE && config_layer_flags(c, layer) & LAYER_FIRST_PLAIN))
+        (!mlp && branch == BRANCH_TEXT && config_layer_flags(c, layer) & LAYER_FIRST_PLAIN))
         s.norm_before = false;
     if (s.norm_before)
         s.at_input = norm;
@@ -158,7 +159,7 @@ static struct sublayer make_given(const struct config *c)
 {
     return (struct sublayer){
         .kind = SUBLAYER_MLP,
-        .part = PART_PER_LAYER,
+        .branch = BRANCH_PER_LAYER,
         .norm_out = true,
         .replaces = c->copies.count,
         .spreads = c->copies.count,
@@ -176,7 +177,7 @@ static struct sublayer make_laurel(const struct config *c)
 {
     return (struct sublayer){
         .kind = SUBLAYER_MLP,
-        .part = PART_LAUREL,
+        .branch = BRANCH_LAUREL,
         .reads = READS_LAST_INPUT,
         .norm_out = true,
         .adds_input = true,
@@ -210,37 +211,37 @@ static size_t most_sublayers(const struct config *c)
 
 /* Make the mixer, or the attention, of a layer of a stack, and attention to the source; or both,
  * which read the same norm, and whose outputs are added. */
-static size_t make_readers(const struct config *c, enum site_part stack, size_t layer,
+static size_t make_readers(const struct config *c, enum site_branch stack, size_t layer,
                            struct sublayer *list)
 {
     enum sublayer_kind kind = config_is_cross(c) ? SUBLAYER_ATTEND_SOURCE : SUBLAYER_ATTEND;
     size_t count = 0;
-    bool mixes = stack == PART_SENTENCE && has_mixer(c, layer);
+    bool mixes = stack == BRANCH_TEXT && has_mixer(c, layer);
     if (mixes) {
         list[count] = make_sublayer(c, SUBLAYER_MIX, stack, layer);
-        list[count].part = PART_MIXER;
+        list[count].branch = BRANCH_MIXER;
         list[count++].mixer = &c->mixer;
     }
-    if (stack == PART_SOURCE || has_attention(c, layer))
+    if (stack == BRANCH_SOURCE || has_attention(c, layer))
         list[count++] = make_sublayer(c, kind, stack, layer);
     if (mixes && count == 2) {
         list[0].at_sum[0] = list[1].at_input = SITE_EMBEDDING;
         list[1].reads = READS_LAST_INPUT;
         list[1].norm_before = false;
     }
-    if (stack == PART_SENTENCE && c->n_encoder_layer)
-        list[count++] = make_sublayer(c, SUBLAYER_ATTEND_SOURCE, PART_CROSS, layer);
+    if (stack == BRANCH_TEXT && c->n_encoder_layer)
+        list[count++] = make_sublayer(c, SUBLAYER_ATTEND_SOURCE, BRANCH_CROSS, layer);
     for (struct sublayer *s = list; s < list + count; s++) {
         if (s->kind == SUBLAYER_MIX)
             continue;
-        s->head = make_head(c, s->part, layer);
-        s->score = make_score(c, &s->head, s->part, layer);
+        s->head = make_head(c, s->branch, layer);
+        s->score = make_score(c, &s->head, s->branch, layer);
     }
     return count;
 }
 
-/* Make the sublayers of a layer of a text (PART_SENTENCE) or of its source (PART_SOURCE). */
-static struct layer make_layer(const struct config *c, enum site_part stack, size_t layer,
+/* Make the sublayers of a layer of a text (BRANCH_TEXT) or of its source (BRANCH_SOURCE). */
+static struct layer make_layer(const struct config *c, enum site_branch stack, size_t layer,
                                struct sublayer *list)
 {
     struct layer made = {.sublayers = list, .count = make_readers(c, stack, layer, list)};
@@ -249,16 +250,16 @@ static struct layer make_layer(const struct config *c, enum site_part stack, siz
         list[made.count++] = make_laurel(c);
     }
     made.all = made.count;
-    if (stack == PART_SENTENCE && !has_mlp(c, layer)) {
+    if (stack == BRANCH_TEXT && !has_mlp(c, layer)) {
         if (c->style != STYLE_BARE)
             list[made.count - 1].at_sum[0] = SITE_RESID_POST;
         return made;
     }
     if (c->style == STYLE_BARE)
         return made;
-    bool of_encoder = stack == PART_SOURCE && c->n_encoder_inner;
-    size_t chosen = stack == PART_SENTENCE ? config_chosen(c, layer) : 0;
-    float sparsity = stack == PART_SENTENCE && layer < CONFIG_FLAGS_MAX ? c->sparsity[layer] : 0;
+    bool of_encoder = stack == BRANCH_SOURCE && c->n_encoder_inner;
+    size_t chosen = stack == BRANCH_TEXT ? config_chosen(c, layer) : 0;
+    float sparsity = stack == BRANCH_TEXT && layer < CONFIG_FLAGS_MAX ? c->sparsity[layer] : 0;
     list[made.all] = make_sublayer(c, SUBLAYER_MLP, stack, layer);
     list[made.all++].mlp = (struct mlp_rule){.activation = c->activation,
                                              .gated = c->gated,
@@ -293,18 +294,18 @@ static struct layer make_layer(const struct config *c, enum site_part stack, siz
     return made;
 }
 
-const struct sublayer *layer_mlp(const struct layer *layer, enum site_part part)
+const struct sublayer *layer_mlp(const struct layer *layer, enum site_branch branch)
 {
     for (const struct sublayer *s = layer->sublayers; s < layer->sublayers + layer->count; s++)
-        if (s->part == part && s->kind == SUBLAYER_MLP)
+        if (s->branch == branch && s->kind == SUBLAYER_MLP)
             return s;
     return NULL;
 }
 
-const struct sublayer *layer_attention(const struct layer *layer, enum site_part part)
+const struct sublayer *layer_attention(const struct layer *layer, enum site_branch branch)
 {
     for (const struct sublayer *s = layer->sublayers; s < layer->sublayers + layer->count; s++)
-        if (s->part == part && s->kind <= SUBLAYER_ATTEND_SOURCE)
+        if (s->branch == branch && s->kind <= SUBLAYER_ATTEND_SOURCE)
             return s;
     return NULL;
 }
@@ -323,23 +324,24 @@ const struct sublayer *layer_mixer(const struct layer *layer)
     return layer->count && layer->sublayers->mixer ? layer->sublayers : NULL;
 }
 
-const struct sublayer *first_attention(const struct config *config, enum site_part part)
+const struct sublayer *first_attention(const struct config *config, enum site_branch branch)
 {
     const struct sublayer *found = NULL;
-    for (size_t i = 0; !found && i < stack_of(config, part)->layers; i++)
-        found = attention_of(config, part, i);
+    for (size_t i = 0; !found && i < stack_of(config, branch)->layers; i++)
+        found = attention_of(config, branch, i);
     return found;
 }
 
-const struct head_rule *stack_head(const struct config *config, enum site_part part, size_t layer)
+const struct head_rule *stack_head(const struct config *config, enum site_branch branch,
+                                   size_t layer)
 {
-    const struct stack *stack = stack_of(config, part);
+    const struct stack *stack = stack_of(config, branch);
     bool own = stack->layers > 0;
-    const struct layer *of = layer_of(config, own ? part : PART_SENTENCE, own ? layer : 0);
+    const struct layer *of = layer_of(config, own ? branch : BRANCH_TEXT, own ? layer : 0);
     for (const struct sublayer *s = of->sublayers; s < of->sublayers + of->count; s++)
         if (s->kind <= SUBLAYER_ATTEND_SOURCE)
             return &s->head;
-    return &stack_of(config, own ? part : PART_SENTENCE)->head;
+    return &stack_of(config, own ? branch : BRANCH_TEXT)->head;
 }
 
 enum site sublayer_end(const struct sublayer *s)
@@ -352,10 +354,10 @@ enum site sublayer_end(const struct sublayer *s)
     return end;
 }
 
-enum site_part sublayer_stream_part(const struct sublayer *s, enum site id)
+enum site_branch sublayer_stream_branch(const struct sublayer *s, enum site id)
 {
-    bool own = s->part == PART_SOURCE || (s->part == PART_CROSS && id != SITE_RESID_POST);
-    return own ? s->part : PART_SENTENCE;
+    bool own = s->branch == BRANCH_SOURCE || (s->branch == BRANCH_CROSS && id != SITE_RESID_POST);
+    return own ? s->branch : BRANCH_TEXT;
 }
 
 static struct unembed_rule make_end(const struct config *c)
@@ -370,9 +372,9 @@ static struct unembed_rule make_end(const struct config *c)
         .logits = c->end == END_CLASSES ? c->n_class : c->vocab_size,
         .at_result = c->end <= END_CLASSES ? SITE_LOGITS : SITE_EMBEDDING,
     };
-    if (c->end == END_MASKED || (c->class_head && c->class_head->rows[1].name)) {
+    if (c->end == END_MASKED || (c->classifier && c->classifier->rows[1].name)) {
         rule.dense = SLOT_TRANSFORM;
-        rule.dense_norm = c->end == END_MASKED || c->class_head->normed;
+        rule.dense_norm = c->end == END_MASKED || c->classifier->normed;
         rule.activation = c->end_activation;
         rule.at_dense = SITE_TRANSFORM;
     } else if (c->end == END_DISCRIMINATOR) {
@@ -389,19 +391,19 @@ static struct unembed_rule make_end(const struct config *c)
 }
 
 /* Make a stack and its layers, which are in made->layers from `first` on. */
-static struct stack make_stack(const struct config *c, enum site_part part,
+static struct stack make_stack(const struct config *c, enum site_branch branch,
                                struct description *made, size_t first)
 {
-    bool of_text = part == PART_SENTENCE;
+    bool of_text = branch == BRANCH_TEXT;
     bool positions = c->style != STYLE_BARE && config_adds_positions(c);
     bool own_heads = !of_text && c->n_encoder_head, own_table = !of_text && c->n_encoder_vocab;
     struct stack stack = {
-        .part = part,
+        .branch = branch,
         .width = c->n_embd,
         .layers = of_text ? c->n_layer : c->n_encoder_layer,
         .heads = own_heads ? c->n_encoder_head : c->n_head,
         .layer = made->layers + first,
-        .head = make_head(c, part, 0),
+        .head = make_head(c, branch, 0),
         .copies = of_text ? c->copies : (struct stream_copies){0},
         .embed = {.width = config_word_width(c),
                   .rows = own_table ? c->n_encoder_vocab : c->vocab_size,
@@ -430,7 +432,7 @@ static struct stack make_stack(const struct config *c, enum site_part part,
     struct sublayer *sublayers = (struct sublayer *)(made->layers + config_layers(c));
     for (size_t layer = 0; layer < stack.layers; layer++)
         made->layers[first + layer] =
-            make_layer(c, part, layer, sublayers + (first + layer) * most_sublayers(c));
+            make_layer(c, branch, layer, sublayers + (first + layer) * most_sublayers(c));
     return stack;
 }
 
@@ -450,8 +452,8 @@ int config_describe(struct config *c, struct err *err)
     if (is_new && !(made = heap_alloc(bytes, 1, err)))
         return -1;
     made->owner = c;
-    made->text = make_stack(c, PART_SENTENCE, made, 0);
-    made->source = make_stack(c, PART_SOURCE, made, c->n_layer);
+    made->text = make_stack(c, BRANCH_TEXT, made, 0);
+    made->source = make_stack(c, BRANCH_SOURCE, made, c->n_layer);
     struct sublayer *end = (struct sublayer *)(made->layers + layers) + sublayers;
     made->of_layer = (struct layer_points *)end;
     struct description *before = c->description;
@@ -475,6 +477,6 @@ size_t layers_mixed_bytes(const struct config *config)
 {
     size_t count = 0;
     for (size_t i = 0; config->mixer.heads && i < config->n_layer; i++)
-        count += layer_mixer(layer_of(config, PART_SENTENCE, i)) != NULL;
+        count += layer_mixer(layer_of(config, BRANCH_TEXT, i)) != NULL;
     return count * mixer_kept(&config->mixer) * sizeof(float);
 }

@@ -4,7 +4,7 @@
  * config_describe makes the lists. Code that depends on the shape of a block reads them: the pass,
  * the table of parameters, training, attribution, composition of heads, explanations and `info`.
  *
- *     const struct layer *l = layer_of(config, PART_SENTENCE, layer);
+ *     const struct layer *l = layer_of(config, BRANCH_TEXT, layer);
  *     for (const struct sublayer *s = l->sublayers; s < l->sublayers + l->count; s++) {
  *         y = s->norm_before ? norm(x) : x; (s->reads: or an earlier sublayer's input) out =
  *         s->kind == SUBLAYER_MLP ? mlp(y) : attention(y); x = x + s->factor * (s->norm_out ?
@@ -119,7 +119,7 @@ enum sublayer_input {
 
 struct sublayer {
     enum sublayer_kind kind;
-    enum site_part part; /* the part whose sites and parameters it has */
+    enum site_branch branch; /* the branch whose sites and parameters it has */
     enum sublayer_input reads;
     enum slot_id norm;   /* its norm: of the input, or of the sum */
     bool norm_before;    /* a norm of the input */
@@ -133,7 +133,7 @@ struct sublayer {
     bool corrects, spreads;
     float factor;     /* factor of the output, before it is added */
     float sum_factor; /* factor of the sum */
-    /* Ids of sites, the same in all parts; SITE_EMBEDDING: none. */
+    /* Ids of sites, the same in all branches; SITE_EMBEDDING: none. */
     enum site at_input, at_out, at_out_norm;
     enum site at_sum[3], at_after[3]; /* the stream, before and after norm_after */
     struct head_rule head;
@@ -142,10 +142,10 @@ struct sublayer {
     const struct mixer *mixer; /* of SUBLAYER_MIX, else NULL */
 };
 
-/* The part that has the sites of the stream around a sublayer, and its norms. */
-static inline enum site_part sublayer_outside(const struct sublayer *sublayer)
+/* The branch that has the sites of the stream around a sublayer, and its norms. */
+static inline enum site_branch sublayer_outside(const struct sublayer *sublayer)
 {
-    return sublayer->part == PART_MIXER ? PART_SENTENCE : sublayer->part;
+    return sublayer->branch == BRANCH_MIXER ? BRANCH_TEXT : sublayer->branch;
 }
 
 /* Sublayers from index `count` on have parameters, but --without leaves them out. Norms that it
@@ -155,15 +155,15 @@ struct layer {
     const struct sublayer *sublayers; /* [all] */
 };
 
-/* The MLP, the attention, or the mixer, of a part that a layer runs; NULL: it has none. */
-const struct sublayer *layer_mlp(const struct layer *layer, enum site_part part);
-const struct sublayer *layer_attention(const struct layer *layer, enum site_part part);
+/* The MLP, the attention, or the mixer, of a branch that a layer runs; NULL: it has none. */
+const struct sublayer *layer_mlp(const struct layer *layer, enum site_branch branch);
+const struct sublayer *layer_attention(const struct layer *layer, enum site_branch branch);
 const struct sublayer *layer_mixer(const struct layer *layer);
 
-/* The last site of the stream after a sublayer; SITE_EMBEDDING: none. The part that has a site of
- * the stream after it. */
+/* The last site of the stream after a sublayer; SITE_EMBEDDING: none. The branch that has a site of
+ the stream after it. */
 enum site sublayer_end(const struct sublayer *sublayer);
-enum site_part sublayer_stream_part(const struct sublayer *sublayer, enum site id);
+enum site_branch sublayer_stream_branch(const struct sublayer *sublayer, enum site id);
 
 /* The share of tokens that ESM's training kept. */
 #define EMBED_KEPT 0.88
@@ -209,10 +209,10 @@ struct unembed_rule {
         at_result; /* results of the dense layer and the last matrix; SITE_EMBEDDING: none */
 };
 
-/* A stack of layers with its two ends: a text's (PART_SENTENCE), or its encoder's (PART_SOURCE),
+/* A stack of layers with its two ends: a text's (BRANCH_TEXT), or its encoder's (BRANCH_SOURCE),
  * which may have no layers: then the source is embedded, and no more. */
 struct stack {
-    enum site_part part;
+    enum site_branch branch;
     size_t width, layers, heads; /* heads: the most of a layer */
     const struct layer *layer;   /* [layers] */
     struct head_rule head;       /* of layers without attention, for sizes alone */
@@ -242,11 +242,11 @@ struct description {
 int config_describe(struct config *config, struct err *err);
 void config_release(struct config *config);
 
-/* The stack of a part: cross-attention is in the text's. Whether the source's has layers. A layer,
- * and the attention of a part in it; NULL: the part has none. */
-static inline const struct stack *stack_of(const struct config *config, enum site_part part)
+/* The stack of a branch: cross-attention is in the text's. Whether the source's has layers. A
+ * layer, and the attention of a branch in it; NULL: the branch has none. */
+static inline const struct stack *stack_of(const struct config *config, enum site_branch branch)
 {
-    return part == PART_SOURCE ? &config->description->source : &config->description->text;
+    return branch == BRANCH_SOURCE ? &config->description->source : &config->description->text;
 }
 
 static inline bool has_encoder(const struct config *config)
@@ -254,30 +254,31 @@ static inline bool has_encoder(const struct config *config)
     return config->description->source.layers > 0;
 }
 
-static inline const struct layer *layer_of(const struct config *config, enum site_part part,
+static inline const struct layer *layer_of(const struct config *config, enum site_branch branch,
                                            size_t layer)
 {
-    assert(layer < stack_of(config, part)->layers);
-    return &stack_of(config, part)->layer[layer];
+    assert(layer < stack_of(config, branch)->layers);
+    return &stack_of(config, branch)->layer[layer];
 }
 
 /* The number of logits of a token: of the words of the vocabulary, or of classes. */
 static inline size_t config_logits(const struct config *config)
 {
-    return stack_of(config, PART_SENTENCE)->unembed.logits;
+    return stack_of(config, BRANCH_TEXT)->unembed.logits;
 }
 
-static inline const struct sublayer *attention_of(const struct config *config, enum site_part part,
-                                                  size_t layer)
+static inline const struct sublayer *attention_of(const struct config *config,
+                                                  enum site_branch branch, size_t layer)
 {
-    return layer_attention(layer_of(config, part, layer), part);
+    return layer_attention(layer_of(config, branch, layer), branch);
 }
 
-/* The first attention of a part; NULL: no layer has any. */
-const struct sublayer *first_attention(const struct config *config, enum site_part part);
+/* The first attention of a branch; NULL: no layer has any. */
+const struct sublayer *first_attention(const struct config *config, enum site_branch branch);
 
-/* The heads of a layer of a part's stack; if it has no layers, of the text's first. */
-const struct head_rule *stack_head(const struct config *config, enum site_part part, size_t layer);
+/* The heads of a layer of a branch's stack; if it has no layers, of the text's first. */
+const struct head_rule *stack_head(const struct config *config, enum site_branch branch,
+                                   size_t layer);
 
 /* Bytes of what all mixers of a model keep of a text, whatever its length. */
 size_t layers_mixed_bytes(const struct config *config);

@@ -145,7 +145,7 @@ int mechanism_set_attention(struct mechanism *mechanism, const char *text, struc
     }
 }
 
-/* --- scale, and parts left out ---------------------------------------------------------------- */
+/* --- scale, and modules left out -------------------------------------------------------------- */
 
 int mechanism_set_scale(struct mechanism *mechanism, const char *text, struct err *err)
 {
@@ -163,7 +163,7 @@ int mechanism_set_scale(struct mechanism *mechanism, const char *text, struct er
     return 0;
 }
 
-const char *const block_part_names[BLOCK_PARTS] = {
+const char *const block_module_names[BLOCK_MODULES] = {
     [BLOCK_MLP] = "mlp",
     [BLOCK_NORM] = "norm",
     [BLOCK_RESIDUAL] = "residual",
@@ -172,7 +172,7 @@ const char *const block_part_names[BLOCK_PARTS] = {
 
 int mechanism_set_without(struct mechanism *mechanism, const char *text, struct err *err)
 {
-    return names_choose_set(&mechanism->without, NAMES_LIST(block_part_names), "--without", text,
+    return names_choose_set(&mechanism->without, NAMES_LIST(block_module_names), "--without", text,
                             err);
 }
 
@@ -242,11 +242,11 @@ void mechanism_write(struct buf *out, const struct mechanism *m)
         write_number(out, m->dropout);
         buf_format(out, " seed %llu", (unsigned long long)m->seed);
     }
-    for (int part = 0; part < BLOCK_PARTS; part++) {
-        if (!mechanism_lacks(m, (enum block_part)part))
+    for (int module = 0; module < BLOCK_MODULES; module++) {
+        if (!mechanism_lacks(m, (enum block_module)module))
             continue;
         begin_item(out, before, "without");
-        buf_text(out, block_part_names[part]);
+        buf_text(out, block_module_names[module]);
     }
 }
 
@@ -277,7 +277,7 @@ static int check_family(const struct mechanism *m, const struct config *config, 
                                "--attention lowrank: expected a model without biases of distances, "
                                "found one of type \"%s\": a segment has no distance",
                                config_kind_name(config));
-    const struct layer *first = layer_of(config, PART_SENTENCE, 0);
+    const struct layer *first = layer_of(config, BRANCH_TEXT, 0);
     bool apart = true; /* the sublayers read the stream one after the other */
     for (const struct sublayer *s = first->sublayers; s < first->sublayers + first->all; s++)
         apart &= s->reads == READS_STREAM && !s->adds_to_normed;

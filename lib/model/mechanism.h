@@ -42,8 +42,8 @@ enum scale_method {
     SCALE_NUMBER,
 };
 
-/* Parts of a model that --without leaves out; a norm then returns its input. */
-enum block_part { BLOCK_MLP, BLOCK_NORM, BLOCK_RESIDUAL, BLOCK_POSITIONS, BLOCK_PARTS };
+/* Modules that --without leaves out; a norm then returns its input. */
+enum block_module { BLOCK_MLP, BLOCK_NORM, BLOCK_RESIDUAL, BLOCK_POSITIONS, BLOCK_MODULES };
 
 struct mechanism {
     enum attention_kind kind;
@@ -57,12 +57,12 @@ struct mechanism {
     float temperature; /* divides scores; 0: none */
     float dropout;     /* probability that a weight becomes 0; others are divided by 1 - dropout */
     uint64_t seed;     /* seed of the dropout, and of random keys without a seed of their own */
-    unsigned without;  /* 1 << part of each part that is left out */
+    unsigned without;  /* 1 << module of each module that is left out */
 };
 
-static inline bool mechanism_lacks(const struct mechanism *mechanism, enum block_part part)
+static inline bool mechanism_lacks(const struct mechanism *mechanism, enum block_module module)
 {
-    return mechanism->without >> part & 1;
+    return mechanism->without >> module & 1;
 }
 
 /* Refuse settings that exclude each other or do not fit the model (usage), or that are not
@@ -91,10 +91,10 @@ int mechanism_set_attention(struct mechanism *mechanism, const char *text, struc
 int mechanism_set_scale(struct mechanism *mechanism, const char *text, struct err *err);
 int mechanism_set_without(struct mechanism *mechanism, const char *text, struct err *err);
 
-/* Names of the parts, "mlp". Write the kind of attention, "window:4+global:1"; the same as a text
+/* Names of the modules, "mlp". Write the kind of attention, "window:4+global:1"; the same as a text
  * in the arena, NULL with `err`. Write all differences from the unchanged model, "attention
  * window:4, scale 1"; nothing if there are none. */
-extern const char *const block_part_names[BLOCK_PARTS];
+extern const char *const block_module_names[BLOCK_MODULES];
 void mechanism_write_attention(struct buf *out, const struct mechanism *mechanism);
 const char *mechanism_attention_name(const struct mechanism *mechanism, struct arena *arena,
                                      struct err *err);

@@ -219,8 +219,8 @@ static int open_files(struct model *model, struct err *err)
         model_release(model);
         return -1;
     }
-    struct slot head = slot_of_text(SLOT_HEAD);
-    model->config.lacks_head =
+    struct slot head = slot_of_text(SLOT_UNEMBED);
+    model->config.lacks_unembed =
         slot_exists(head, &model->config) && !weights_parameter_of(&model->weights, head).entry;
     return 0;
 }

@@ -33,7 +33,7 @@ struct new_model {
     struct arena arena;
 };
 
-/* Begin a model of a config, the text of a config.json, with a head of classes if that is for one;
+/* Begin a model of a config, the text of a config.json, with a classifier if that is for one;
  * `name` is the folder's path, borrowed. The new model must not move while its folder is used.
  * Errors in the text name the field. */
 int new_model_open(struct new_model *new_model, const char *name, const char *text, size_t size,

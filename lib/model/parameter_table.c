@@ -134,18 +134,18 @@ enum { PROPERTIES(INDEX) PROPERTY_COUNT };
 enum { ANY = 0, PROPERTIES(BIT) NEVER = PLAIN | MIXTURE, ALONE = 1 << PROPERTY_COUNT };
 enum axis { AXES(AXIS_ID) };
 
-/* The sublayer that has a slot's parameter; for a parameter of an end, or of a part or layer that
- * the model lacks, the first one. */
+/* The sublayer that has a slot's parameter; for a parameter of an end, or of a branch or layer that
+ the model lacks, the first one. */
 static const struct sublayer *sublayer_of(struct slot slot, const struct config *c)
 {
-    const struct stack *t = stack_of(c, slot.part);
+    const struct stack *t = stack_of(c, slot.branch);
     bool in_layer = slot.layer >= 0 && (size_t)slot.layer < t->layers;
     const struct layer *layer = in_layer ? &t->layer[slot.layer] : c->description->layers;
     bool of_mlp = slot.id >= SLOTS_OF_ATTENTION;
     bool is_norm = (slot.id | 1) == SLOT_NORM_1_BIAS; /* which attention may leave to a mixer */
     for (const struct sublayer *s = layer->sublayers; s < layer->sublayers + layer->all; s++)
-        if (is_norm ? sublayer_outside(s) == slot.part && s->kind != SUBLAYER_MLP
-                    : s->part == slot.part && of_mlp == (s->kind == SUBLAYER_MLP))
+        if (is_norm ? sublayer_outside(s) == slot.branch && s->kind != SUBLAYER_MLP
+                    : s->branch == slot.branch && of_mlp == (s->kind == SUBLAYER_MLP))
             return s;
     return in_layer ? NULL : layer->sublayers;
 }
@@ -190,8 +190,8 @@ static const struct parameter_row {
     [SLOT_TRANSFORM / 2] = {{AXIS_TRANSFORM, AXIS_CHANNELS}, ANY, OF_TRANSFORM},
     [SLOT_TRANSFORM_NORM / 2] = {{AXIS_TRANSFORM_NORM}, SCALE, SHIFT},
     [SLOT_DISCRIMINATOR / 2] = {{AXIS_DISCRIMINATOR, AXIS_CHANNELS}, ANY, ANY},
-    [SLOT_DISCRIMINATOR_HEAD / 2] = {{AXIS_DISCRIMINATOR_LOGIT, AXIS_CHANNELS}, ANY, ANY},
-    [SLOT_HEAD / 2] = {{AXIS_LOGITS, AXIS_HEAD}, BLOCKS | UNTIED, ALONE | BLOCKS | OF_LOGITS},
+    [SLOT_DISCRIMINATOR_LOGIT / 2] = {{AXIS_DISCRIMINATOR_LOGIT, AXIS_CHANNELS}, ANY, ANY},
+    [SLOT_UNEMBED / 2] = {{AXIS_LOGITS, AXIS_HEAD}, BLOCKS | UNTIED, ALONE | BLOCKS | OF_LOGITS},
     [SLOT_NORM_1 / 2] = {{AXIS_CHANNELS}, BLOCKS | NORM_IN | SCALE, SHIFT},
     [SLOT_Q_DOWN / 2] = {{AXIS_LATENT_Q, AXIS_CHANNELS}, ANY, NEVER},
     [SLOT_Q_DOWN_NORM / 2] = {{AXIS_LATENT_Q}, ANY, NEVER},
@@ -262,37 +262,37 @@ static const struct parameter_row {
     [SLOT_COPY_SCALE / 2] = {{AXIS_SCALED}, ANY, NEVER},
 };
 
-/* Whether a part of a model has parameters like the slot's: tables of an encoder are its own only
+/* Whether a branch of a model has parameters like the slot's: tables of an encoder are its own only
  * where the config says so. */
-static bool is_of_part(struct slot slot, const struct config *c)
+static bool is_of_branch(struct slot slot, const struct config *c)
 {
-    size_t layers = slot.part == PART_SOURCE ? stack_of(c, PART_SOURCE)->layers
-                                             : config_own_layers(c, c->n_layer);
-    bool beside = slot.part == PART_PER_LAYER || slot.part == PART_LAUREL;
-    if (beside                    ? !(slot.part == PART_LAUREL ? c->laurel : c->given)
-        : slot.part == PART_MIXER ? !c->mixer.heads
-                                  : slot.part != PART_SENTENCE && !has_encoder(c))
+    size_t layers = slot.branch == BRANCH_SOURCE ? stack_of(c, BRANCH_SOURCE)->layers
+                                                 : config_own_layers(c, c->n_layer);
+    bool beside = slot.branch == BRANCH_PER_LAYER || slot.branch == BRANCH_LAUREL;
+    if (beside                        ? !(slot.branch == BRANCH_LAUREL ? c->laurel : c->given)
+        : slot.branch == BRANCH_MIXER ? !c->mixer.heads
+                                      : slot.branch != BRANCH_TEXT && !has_encoder(c))
         return false;
     if (slot.id < SLOTS_OF_ENDS)
         return slot.layer < 0 &&
-               (slot.part == PART_SENTENCE ||
-                (slot.part == PART_SOURCE &&
+               (slot.branch == BRANCH_TEXT ||
+                (slot.branch == BRANCH_SOURCE &&
                  ((slot.id | 1) == SLOT_FINAL_NORM_BIAS || slot.id == SLOT_BIASES ||
-                  (slot.id == SLOT_TOKENS && stack_of(c, PART_SOURCE)->embed.own_table) ||
+                  (slot.id == SLOT_TOKENS && stack_of(c, BRANCH_SOURCE)->embed.own_table) ||
                   (c->own_tables &&
                    (slot.id == SLOT_POSITIONS || (slot.id | 1) == SLOT_EMBED_NORM_BIAS)))));
     return slot.layer >= 0 && (size_t)slot.layer < layers &&
            (!beside || (slot.id >= SLOTS_OF_ATTENTION && slot.id < SLOT_LAYER_SCALE)) &&
-           (slot.part != PART_MIXER || slot.id < SLOTS_OF_ATTENTION) &&
-           (slot.part != PART_CROSS ||
+           (slot.branch != BRANCH_MIXER || slot.id < SLOTS_OF_ATTENTION) &&
+           (slot.branch != BRANCH_CROSS ||
             (slot.id < SLOTS_OF_ATTENTION && slot.id != SLOT_LAYER_BIASES));
 }
 
 size_t slot_count(int id, const struct config *config)
 {
     enum axis each = rows[id / 2].each;
-    const struct stack *text = stack_of(config, PART_SENTENCE);
-    const struct sublayer *own = sublayer_of(slot_of(PART_SENTENCE, id, 0), config);
+    const struct stack *text = stack_of(config, BRANCH_TEXT);
+    const struct sublayer *own = sublayer_of(slot_of(BRANCH_TEXT, id, 0), config);
     const struct sublayer *first = own ? own : config->description->layers->sublayers;
     return each == AXIS_NONE ? 0 : axis_size(each, config, text, first);
 }
@@ -311,9 +311,9 @@ size_t slot_shape(size_t shape[SLOT_RANK_MAX], struct slot slot, const struct co
     long long count = (long long)slot_count(slot.id, config);
     if (slot.expert >= count || (slot.expert < 0) != !count)
         return 0;
-    const struct stack *t = stack_of(config, slot.part);
+    const struct stack *t = stack_of(config, slot.branch);
     const struct sublayer *s = sublayer_of(slot, config);
-    if (!s || needs & ~properties_of(config, s) || !is_of_part(slot, config))
+    if (!s || needs & ~properties_of(config, s) || !is_of_branch(slot, config))
         return 0;
     shape[0] = axis_size(row->shape[0], config, t, s);
     shape[1] = axis_size(is_bias ? AXIS_NONE : row->shape[1], config, t, s);
@@ -335,14 +335,14 @@ bool slot_exists(struct slot slot, const struct config *config)
  * its MLP and its own input; then the layers of the encoder. */
 static uint64_t order_of(struct slot slot)
 {
-    static const unsigned char of_part[] = {
-        [PART_SOURCE] = 1, [PART_SENTENCE] = 1, [PART_CROSS] = 2,
-        [PART_MIXER] = 2,  [PART_LAUREL] = 3,   [PART_PER_LAYER] = 5};
+    static const unsigned char of_branch[] = {
+        [BRANCH_SOURCE] = 1, [BRANCH_TEXT] = 1,   [BRANCH_CROSS] = 2,
+        [BRANCH_MIXER] = 2,  [BRANCH_LAUREL] = 3, [BRANCH_PER_LAYER] = 5};
     bool of_layer = slot.layer >= 0;
-    bool of_mlp = slot.id >= SLOTS_OF_ATTENTION && slot.part < PART_PER_LAYER;
-    uint64_t stack = !of_layer ? 0 : slot.part == PART_SOURCE ? 2 : 1;
-    uint64_t sublayer = !of_layer ? 0 : of_mlp ? 4 : of_part[slot.part];
-    uint64_t kind = (uint64_t)(slot.id / 2) << 3 | (slot.part ^ PART_SOURCE);
+    bool of_mlp = slot.id >= SLOTS_OF_ATTENTION && slot.branch < BRANCH_PER_LAYER;
+    uint64_t stack = !of_layer ? 0 : slot.branch == BRANCH_SOURCE ? 2 : 1;
+    uint64_t sublayer = !of_layer ? 0 : of_mlp ? 4 : of_branch[slot.branch];
+    uint64_t kind = (uint64_t)(slot.id / 2) << 3 | (slot.branch ^ BRANCH_SOURCE);
     return stack << 62 | (uint64_t)(slot.layer + 1) << 47 | sublayer << 44 | kind << 32 |
            (uint64_t)(slot.expert + 1) << 1 | (slot.id & 1);
 }
@@ -375,19 +375,19 @@ size_t slot_list(void *list, size_t step, const struct config *config)
 {
     struct slot_listing to = {list, step, 0, config};
     for (int id = 0; id < SLOTS_OF_ENDS; id += 2)
-        for (int part = PART_SOURCE; part >= PART_SENTENCE; part--)
-            add(&to, slot_of_end(part, id), id + 2);
-    for (int part = PART_SENTENCE; part <= PART_SOURCE; part++)
+        for (int branch = BRANCH_SOURCE; branch >= BRANCH_TEXT; branch--)
+            add(&to, slot_of_end(branch, id), id + 2);
+    for (int branch = BRANCH_TEXT; branch <= BRANCH_SOURCE; branch++)
         for (size_t layer = 0; layer < config_own_layers(config, config_layers(config)); layer++) {
-            add(&to, slot_of(part, SLOTS_OF_ENDS, layer), SLOTS_OF_ATTENTION);
-            for (int of = PART_CROSS; part == PART_SENTENCE && of <= PART_MIXER; of++)
-                if (of != PART_PER_LAYER)
+            add(&to, slot_of(branch, SLOTS_OF_ENDS, layer), SLOTS_OF_ATTENTION);
+            for (int of = BRANCH_CROSS; branch == BRANCH_TEXT && of <= BRANCH_MIXER; of++)
+                if (of != BRANCH_PER_LAYER)
                     add(&to, slot_of(of, SLOTS_OF_ENDS, layer), SLOTS_OF_ATTENTION);
-            if (part == PART_SENTENCE)
-                add(&to, slot_of(PART_LAUREL, SLOTS_OF_ATTENTION, layer), SLOTS);
-            add(&to, slot_of(part, SLOTS_OF_ATTENTION, layer), SLOTS);
-            if (part == PART_SENTENCE)
-                add(&to, slot_of(PART_PER_LAYER, SLOTS_OF_ATTENTION, layer), SLOTS);
+            if (branch == BRANCH_TEXT)
+                add(&to, slot_of(BRANCH_LAUREL, SLOTS_OF_ATTENTION, layer), SLOTS);
+            add(&to, slot_of(branch, SLOTS_OF_ATTENTION, layer), SLOTS);
+            if (branch == BRANCH_TEXT)
+                add(&to, slot_of(BRANCH_PER_LAYER, SLOTS_OF_ATTENTION, layer), SLOTS);
         }
     return to.count;
 }

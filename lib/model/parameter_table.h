@@ -5,7 +5,7 @@
  * it. Every family fills the same slots; only its names and layouts differ (family.h).
  *
  *     size_t shape[SLOT_RANK_MAX];
- *     struct slot q = slot_of(PART_SENTENCE, SLOT_Q, layer);
+ *     struct slot q = slot_of(BRANCH_TEXT, SLOT_Q, layer);
  *     if (slot_shape(shape, q, config)) ... a matrix [out, in] = [H·dk, C]
  */
 #pragma once
@@ -35,10 +35,10 @@ enum slot_id {
     SLOT(TRANSFORM), /* the dense layer before the unembedding */
     SLOT(TRANSFORM_NORM),
     SLOT(DISCRIMINATOR), /* the dense layer before the discriminator's logit */
-    SLOT(DISCRIMINATOR_HEAD),
-    SLOT(HEAD),   /* the unembedding [V, C or n_word] */
-    SLOT(NORM_1), /* from here on: of each layer; first its attention */
-    SLOT(Q_DOWN), /* to a narrow vector; then its norm; then queries from the vector */
+    SLOT(DISCRIMINATOR_LOGIT),
+    SLOT(UNEMBED), /* the unembedding [V, C or n_word] */
+    SLOT(NORM_1),  /* from here on: of each layer; first its attention */
+    SLOT(Q_DOWN),  /* to a narrow vector; then its norm; then queries from the vector */
     SLOT(Q_DOWN_NORM),
     SLOT(Q_UP),
     SLOT(KV_DOWN),  /* to a narrow vector of keys and values */
@@ -113,26 +113,27 @@ enum slot_id {
 
 /* One parameter. `expert`: it belongs to this expert of a mixture, to this head, whose norm has
  * scales of its own, or to the copy of the stream after this one. `layer` counts in the decoder
- * (the text, its attention to the source: PART_CROSS, its own inputs: PART_PER_LAYER, its mixer:
- * PART_MIXER, the branch beside its attention: PART_LAUREL) or in the encoder (PART_SOURCE). */
+ * (the text, its attention to the source: BRANCH_CROSS, its own inputs: BRANCH_PER_LAYER, its
+ * mixer: BRANCH_MIXER, the branch beside its attention: BRANCH_LAUREL) or in the encoder
+ * (BRANCH_SOURCE). */
 struct slot {
-    unsigned char part, id;
+    unsigned char branch, id;
     short layer, expert; /* -1: not of a layer; not of an expert, head or copy */
 };
 
-static inline struct slot slot_of(int part, int id, size_t layer)
+static inline struct slot slot_of(int branch, int id, size_t layer)
 {
-    return (struct slot){(unsigned char)part, (unsigned char)id, (short)layer, -1};
+    return (struct slot){(unsigned char)branch, (unsigned char)id, (short)layer, -1};
 }
 
-static inline struct slot slot_of_end(int part, int id)
+static inline struct slot slot_of_end(int branch, int id)
 {
-    return (struct slot){(unsigned char)part, (unsigned char)id, -1, -1};
+    return (struct slot){(unsigned char)branch, (unsigned char)id, -1, -1};
 }
 
 static inline struct slot slot_of_text(int id)
 {
-    return slot_of_end(PART_SENTENCE, id);
+    return slot_of_end(BRANCH_TEXT, id);
 }
 
 static inline struct slot slot_bias(struct slot slot)

@@ -14,7 +14,7 @@ struct point_list {
     struct description *made;
     struct model_point *points; /* NULL: they are counted */
     size_t count;
-    enum site_part part; /* of the next points */
+    enum site_branch branch; /* of the next points */
     int layer;
     struct site_set own; /* sites of the layer, or of those outside of layers */
     bool is_out;         /* they are of a sublayer that --without leaves out */
@@ -23,7 +23,7 @@ struct point_list {
 /* Add a point of the list's part, unless no model has it there or the layer has it already. */
 static void add(struct point_list *m, enum site id, struct model_point point)
 {
-    const enum site site = SITE_OF(m->part, id);
+    const enum site site = SITE_OF(m->branch, id);
     if (!site_about(site))
         return;
     if (m->is_out) {
@@ -56,7 +56,7 @@ static void put_unreached(struct point_list *m, enum site id, size_t heads, size
 static void put(struct point_list *m, enum site id, size_t heads, size_t columns,
                 enum point_edit edit)
 {
-    const bool walks = m->part != PART_MIXER && m->config->style != STYLE_BARE;
+    const bool walks = m->branch != BRANCH_MIXER && m->config->style != STYLE_BARE;
     add(m, id,
         (struct model_point){.edit = (unsigned char)edit,
                              .gradient = walks,
@@ -65,9 +65,9 @@ static void put(struct point_list *m, enum site id, size_t heads, size_t columns
 }
 
 /* A value [T, C] of the stream, or beside it. */
-static void put_rows(struct point_list *m, enum site_part part, enum site id, size_t columns)
+static void put_rows(struct point_list *m, enum site_branch branch, enum site id, size_t columns)
 {
-    m->part = part;
+    m->branch = branch;
     put(m, id, 1, columns, EDIT_YES);
 }
 
@@ -75,13 +75,13 @@ static void attention_points(struct point_list *m, const struct sublayer *s)
 {
     const struct config *c = m->config;
     const struct head_rule *r = &s->head;
-    const bool borrows = r->borrows && s->part == PART_SENTENCE,
+    const bool borrows = r->borrows && s->branch == BRANCH_TEXT,
                dense = c->mechanism.kind == ATTENTION_DENSE;
     const enum point_edit q = r->by == HEADS_AS_IS ? EDIT_INPUT : EDIT_YES;
     const enum point_edit keys = q == EDIT_INPUT ? q : borrows ? EDIT_BORROWED : EDIT_YES;
     const enum point_edit map = dense ? EDIT_YES : EDIT_DENSE;
     const size_t all = c->n_embd; /* of maps, which have no columns */
-    m->part = s->part;
+    m->branch = s->branch;
     if (r->rotary)
         put(m, SITE_Q_PRE, r->heads, r->d_k, EDIT_YES);
     if (r->rotary && !r->borrows)
@@ -109,7 +109,7 @@ static void mixer_points(struct point_list *m, const struct mixer *r)
 {
     const size_t all = m->config->n_embd; /* of maps, which have no columns */
     const bool state = r->update != MIXER_CONVOLVE;
-    m->part = PART_MIXER;
+    m->branch = BRANCH_MIXER;
     if (state && r->taps && !r->only_v) {
         put(m, SITE_Q_PRE, r->key_heads, r->d_k, EDIT_YES);
         put(m, SITE_K_PRE, r->key_heads, r->d_k, EDIT_YES);
@@ -141,7 +141,7 @@ static void mixer_points(struct point_list *m, const struct mixer *r)
 static void mlp_points(struct point_list *m, const struct sublayer *s)
 {
     const struct mixture *mixture = s->mlp.mixture;
-    m->part = s->part;
+    m->branch = s->branch;
     if (mixture) {
         if (mixture->beside)
             put(m, SITE_LN_EXPERTS, 1, m->config->n_embd, EDIT_YES);
@@ -162,8 +162,8 @@ static void mlp_points(struct point_list *m, const struct sublayer *s)
 static void sublayer_points(struct point_list *m, const struct sublayer *s)
 {
     const size_t width = m->config->n_embd;
-    const bool attends = s->kind <= SUBLAYER_ATTEND_SOURCE && s->part == PART_SENTENCE;
-    m->part = sublayer_outside(s);
+    const bool attends = s->kind <= SUBLAYER_ATTEND_SOURCE && s->branch == BRANCH_TEXT;
+    m->branch = sublayer_outside(s);
     if (s->at_input)
         put(m, s->at_input, 1, width, EDIT_YES);
     if (s->kind == SUBLAYER_MIX)
@@ -172,33 +172,33 @@ static void sublayer_points(struct point_list *m, const struct sublayer *s)
         mlp_points(m, s);
     else
         attention_points(m, s);
-    put_rows(m, s->part, s->at_out, attends ? config_out_width(m->config) : width);
+    put_rows(m, s->branch, s->at_out, attends ? config_out_width(m->config) : width);
     if (s->at_out_norm)
         put_rows(m, sublayer_outside(s), s->at_out_norm, width);
     for (size_t i = 0; i < 3; i++)
         if (s->at_sum[i])
-            put_rows(m, sublayer_stream_part(s, s->at_sum[i]), s->at_sum[i], width);
+            put_rows(m, sublayer_stream_branch(s, s->at_sum[i]), s->at_sum[i], width);
     for (size_t i = 0; i < 3; i++)
         if (s->at_after[i])
-            put_rows(m, sublayer_stream_part(s, s->at_after[i]), s->at_after[i], width);
+            put_rows(m, sublayer_stream_branch(s, s->at_after[i]), s->at_after[i], width);
 }
 
 static struct layer_points *of_layer(const struct config *c, struct description *made,
-                                     enum site_part part, size_t layer)
+                                     enum site_branch branch, size_t layer)
 {
-    return &made->of_layer[part == PART_SOURCE ? c->n_layer + layer : layer];
+    return &made->of_layer[branch == BRANCH_SOURCE ? c->n_layer + layer : layer];
 }
 
-static void layer_points(struct point_list *m, enum site_part stack, size_t index)
+static void layer_points(struct point_list *m, enum site_branch stack, size_t index)
 {
     const struct config *c = m->config;
     const struct layer *layer = layer_of(c, stack, index);
-    const size_t copies = stack == PART_SENTENCE ? c->copies.count : 0;
+    const size_t copies = stack == BRANCH_TEXT ? c->copies.count : 0;
     struct layer_points *own = of_layer(c, m->made, stack, index);
     own->first = (unsigned)m->count;
     m->own = (struct site_set){0};
     m->layer = (int)index;
-    m->part = stack;
+    m->branch = stack;
     if (copies)
         put(m, SITE_PREDICTED, copies, c->n_embd, EDIT_YES);
     if (c->style != STYLE_BARE)
@@ -208,11 +208,11 @@ static void layer_points(struct point_list *m, enum site_part stack, size_t inde
         sublayer_points(m, &layer->sublayers[i]);
         m->is_out = false;
         if (copies && layer->sublayers[i].corrects) {
-            m->part = stack;
+            m->branch = stack;
             put(m, SITE_CORRECTED, copies, c->n_embd, EDIT_YES);
         }
     }
-    m->part = stack;
+    m->branch = stack;
     if (copies) {
         put(m, SITE_STREAMS, copies, c->n_embd, EDIT_YES);
         put(m, SITE_MERGED, 1, c->n_embd, EDIT_STREAMS);
@@ -221,19 +221,19 @@ static void layer_points(struct point_list *m, enum site_part stack, size_t inde
 }
 
 /* The values of lens/effective.c and measure/gradients.c, of layers with attention. */
-static void effective_points(struct point_list *m, enum site_part part, size_t index)
+static void effective_points(struct point_list *m, enum site_branch branch, size_t index)
 {
     const struct config *c = m->config;
-    const struct sublayer *s = attention_of(c, part, index);
+    const struct sublayer *s = attention_of(c, branch, index);
     const bool chains = !c->cross && !c->mixer.heads;
     static const enum site of_all[] = {SITE_ENTROPY, SITE_ENTROPY_SHARE, SITE_ATTENTION_GRADIENT,
                                        SITE_MASK, SITE_VISIBLE};
     if (!s)
         return;
-    m->part = part;
+    m->branch = branch;
     m->layer = (int)index;
     const size_t heads = s->head.heads, contexts = context_heads(&s->head), all = c->n_embd;
-    if (part == PART_SENTENCE) {
+    if (branch == BRANCH_TEXT) {
         put_unreached(m, SITE_VALUE_WEIGHTED, contexts, all, EDIT_NOT);
         if (!c->head_gate)
             put_unreached(m, SITE_NORM_WEIGHTED, contexts, all, EDIT_NOT);
@@ -248,28 +248,28 @@ static void effective_points(struct point_list *m, enum site_part part, size_t i
 }
 
 /* All layers with attention have as many heads: they share the effective points of the first. */
-static void stack_effective(struct point_list *m, enum site_part part)
+static void stack_effective(struct point_list *m, enum site_branch branch)
 {
-    const size_t layers = stack_of(m->config, part)->layers;
+    const size_t layers = stack_of(m->config, branch)->layers;
     size_t first = 0;
-    while (first < layers && !attention_of(m->config, part, first))
+    while (first < layers && !attention_of(m->config, branch, first))
         first++;
     if (first == layers)
         return;
     m->own = (struct site_set){0};
-    effective_points(m, part, first);
-    if (part == PART_SENTENCE)
-        effective_points(m, PART_CROSS, first);
+    effective_points(m, branch, first);
+    if (branch == BRANCH_TEXT)
+        effective_points(m, BRANCH_CROSS, first);
 }
 
 /* The layers of a stack, and the norm after them. */
 static void stack_points(struct point_list *m, const struct stack *stack)
 {
     for (size_t i = 0; i < stack->layers; i++)
-        layer_points(m, stack->part, i);
+        layer_points(m, stack->branch, i);
     m->own = (struct site_set){0};
     if (stack->unembed.norm)
-        put_rows(m, stack->part, SITE_LN_F, stack->width);
+        put_rows(m, stack->branch, SITE_LN_F, stack->width);
 }
 
 static void model_points(struct point_list *m)
@@ -278,12 +278,12 @@ static void model_points(struct point_list *m)
     const struct unembed_rule *end = &m->made->text.unembed;
     const size_t words = end->at_dense == SITE_TRANSFORM ? config_word_width(c) : c->n_embd;
     m->made->sites = m->made->left_out = (struct site_set){0};
-    put_rows(m, PART_SENTENCE, SITE_EMBEDDING, c->n_embd);
+    put_rows(m, BRANCH_TEXT, SITE_EMBEDDING, c->n_embd);
     if (c->cross)
-        put_rows(m, PART_SOURCE, SITE_EMBEDDING, c->n_embd);
+        put_rows(m, BRANCH_SOURCE, SITE_EMBEDDING, c->n_embd);
     stack_points(m, &m->made->source);
     stack_points(m, &m->made->text);
-    m->part = PART_SENTENCE;
+    m->branch = BRANCH_TEXT;
     if (end->at_dense)
         put(m, end->at_dense, 1, words, EDIT_YES);
     if (end->at_result == SITE_LOGITS)
@@ -292,8 +292,8 @@ static void model_points(struct point_list *m)
         put_unreached(m, end->at_result, 1, 1, EDIT_YES);
     m->made->pass_count = m->count;
     m->made->pass_sites = m->made->sites;
-    for (enum site_part part = 0; part <= PART_SOURCE; part++)
-        stack_effective(m, part);
+    for (enum site_branch branch = 0; branch <= BRANCH_SOURCE; branch++)
+        stack_effective(m, branch);
     m->made->point_count = m->count;
 }
 
@@ -329,15 +329,15 @@ const struct model_point *point_find(const struct config *config, enum site site
 {
     struct description *made = config->description;
     const struct model_point *any = point_any(config, site);
-    const enum site_part part = site_part(site);
+    const enum site_branch branch = site_branch(site);
     if (!any || !site_row(site)->in_layer)
         return any;
-    if (layer >= stack_of(config, part)->layers)
+    if (layer >= stack_of(config, branch)->layers)
         return NULL;
     if (site_is_effective(site))
-        return attention_of(config, part, layer) ? any : NULL;
-    const struct layer_points *own = of_layer(config, made, part, layer);
-    const struct layer_points *first = of_layer(config, made, part, (size_t)any->layer);
+        return attention_of(config, branch, layer) ? any : NULL;
+    const struct layer_points *own = of_layer(config, made, branch, layer);
+    const struct layer_points *first = of_layer(config, made, branch, (size_t)any->layer);
     size_t at = own->first + made->first_point[site] - first->first; /* most layers are alike */
     if (at < own->end && made->points[at].site == site)
         return &made->points[at];
@@ -351,12 +351,12 @@ size_t site_layers(const struct config *config, enum site site)
 {
     if (!site_row(site)->in_layer)
         return 1;
-    return stack_of(config, site_part(site))->layers;
+    return stack_of(config, site_branch(site))->layers;
 }
 
 enum site site_of_output(const struct config *config)
 {
-    const struct layer *first = layer_of(config, PART_SENTENCE, 0);
+    const struct layer *first = layer_of(config, BRANCH_TEXT, 0);
     enum site end = sublayer_end(&first->sublayers[first->count - 1]);
     return config->copies.count ? SITE_MERGED : end == SITE_LN_2 ? SITE_LN_2 : SITE_RESID_POST;
 }
@@ -388,8 +388,8 @@ size_t site_columns(const struct config *config, enum site site, size_t layer)
 size_t site_shared_by(const struct config *config, enum site site, size_t layer)
 {
     const struct model_point *point = like(config, site, layer);
-    const struct model_point *map = like(config, SITE_OF(site_part(site), SITE_WEIGHTS), layer);
-    const bool is_shared = point && map && site_axes(site) == AXES_GROUP_TOKEN_DIM;
+    const struct model_point *map = like(config, SITE_OF(site_branch(site), SITE_WEIGHTS), layer);
+    const bool is_shared = point && map && site_axes(site) == AXES_KV_HEAD_TOKEN_DIM;
     return is_shared ? map->heads / point->heads : 1;
 }
 
@@ -406,14 +406,14 @@ void site_most(size_t *heads, size_t *columns, const struct config *config, enum
 bool site_size(size_t *count, const struct config *config, enum site site, size_t heads,
                size_t tokens, size_t source)
 {
-    enum site_part part = site_part(site);
+    enum site_branch branch = site_branch(site);
     size_t columns, most;
     site_most(&most, &columns, config, site);
-    bool all = part == PART_MIXER && heads >= config->n_head; /* mixers may have more heads */
-    bool at_itself = has_encoder(config) && part == PART_SENTENCE;
+    bool all = branch == BRANCH_MIXER && heads >= config->n_head; /* mixers may have more heads */
+    bool at_itself = has_encoder(config) && branch == BRANCH_TEXT;
     const struct site_extent extent = {.heads = all ? most : num_min(heads, most),
                                        .copies = config->copies.count,
-                                       .queries = part == PART_SOURCE ? source : tokens,
+                                       .queries = branch == BRANCH_SOURCE ? source : tokens,
                                        .keys = at_itself || !config->cross ? tokens : source,
                                        .rows = config->mixer.d_k,
                                        .columns = columns};

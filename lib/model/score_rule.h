@@ -1,7 +1,7 @@
 /* score_rule.h: how scores become attention weights: the scale, the soft cap, the bias of a key,
  * and the keys that are visible to a query. The pass and all that describes it read this one rule.
  *
- *     const struct score_rule *rule = &attention_of(config, PART_SENTENCE, layer)->score;
+ *     const struct score_rule *rule = &attention_of(config, BRANCH_TEXT, layer)->score;
  *     struct key_range visible = score_visible(rule, query, keys);
  *     struct head_bias bias = score_head_bias(rule, biases, head);
  *     score_apply(rule, &bias, query, scores + visible.first, visible, keys);

@@ -10,9 +10,9 @@
 #define ENCODER "encoder: "
 #define ALSO_ENCODER(about) about, ENCODER about
 
-/* A row: its last arguments are TransformerLens' name and a line of help for each part that has the
- * site. OF_LAYERS: a site of layers; OF_LAYERS_AS: with another name in cross-attention; OF_MAPS:
- * maps whose masked cells reports leave out; OF_MODEL: a site outside of layers. */
+/* A row: its last arguments are TransformerLens' name and a line of help for each branch that has
+ * the site. OF_LAYERS: a site of layers; OF_LAYERS_AS: with another name in cross-attention;
+ * OF_MAPS: maps whose masked cells reports leave out; OF_MODEL: a site outside of layers. */
 #define ROW(id, name, cross, axes, in_layer, masked, alias, ...) \
     [SITE_##                                                     \
         id] = {{name, "enc." name, cross}, AXES_##axes, 0, in_layer, masked, {__VA_ARGS__}, alias}
@@ -60,10 +60,10 @@ const struct site_row site_rows[SITE_IDS] = {
               ALSO_ENCODER("residual stream before the block")),
     OF_LAYERS_AS(LN_1, "ln_1", "ln_cross", TOKEN_CHANNEL, HOOK("ln1.hook_out"),
                  ALSO_ENCODER("first layer norm"), "layer norm before cross-attention"),
-    OF_BOTH(Q_PRE, "q_pre", "cross_q_pre", "q_pre", HEAD_TOKEN_DIM, GROUP_TOKEN_DIM, false,
+    OF_BOTH(Q_PRE, "q_pre", "cross_q_pre", "q_pre", HEAD_TOKEN_DIM, KV_HEAD_TOKEN_DIM, false,
             HOOK("attn.hook_q"), "queries before the rotary embedding", NULL, NULL, NULL,
             "queries of the mixer before the convolution"),
-    OF_BOTH(K_PRE, "k_pre", "cross_k_pre", "k_pre", GROUP_TOKEN_DIM, GROUP_TOKEN_DIM, false,
+    OF_BOTH(K_PRE, "k_pre", "cross_k_pre", "k_pre", KV_HEAD_TOKEN_DIM, KV_HEAD_TOKEN_DIM, false,
             HOOK("attn.hook_k"), "keys before the rotary embedding", NULL, NULL, NULL,
             "keys of the mixer before the convolution"),
     OF_MIXER(V_PRE, "v_pre", HEAD_TOKEN_DIM, "values of the mixer before the convolution"),
@@ -71,13 +71,13 @@ const struct site_row site_rows[SITE_IDS] = {
         CONV, "conv", TOKEN_CHANNEL,
         "sums over the last tokens, channel by channel: of queries, keys and values, of values "
         "alone, or of keys times values"),
-    OF_BOTH(Q, "q", "cross_q", "q", HEAD_TOKEN_DIM, GROUP_TOKEN_DIM, false, HOOK("attn.hook_q"),
+    OF_BOTH(Q, "q", "cross_q", "q", HEAD_TOKEN_DIM, KV_HEAD_TOKEN_DIM, false, HOOK("attn.hook_q"),
             ALSO_ENCODER("queries"), "queries of the cross-attention", NULL,
             "queries of the mixer: what a token reads from the state"),
-    OF_BOTH(K, "k", "cross_k", "k", GROUP_TOKEN_DIM, GROUP_TOKEN_DIM, false, HOOK("attn.hook_k"),
-            ALSO_ENCODER("keys"), "keys from the encoder output", NULL,
+    OF_BOTH(K, "k", "cross_k", "k", KV_HEAD_TOKEN_DIM, KV_HEAD_TOKEN_DIM, false,
+            HOOK("attn.hook_k"), ALSO_ENCODER("keys"), "keys from the encoder output", NULL,
             "keys of the mixer: where a token writes into the state"),
-    OF_BOTH(V, "v", "cross_v", "v", GROUP_TOKEN_DIM, HEAD_TOKEN_DIM, false, HOOK("attn.hook_v"),
+    OF_BOTH(V, "v", "cross_v", "v", KV_HEAD_TOKEN_DIM, HEAD_TOKEN_DIM, false, HOOK("attn.hook_v"),
             ALSO_ENCODER("values"), "values from the encoder output", NULL,
             "values of the mixer: what a token writes into the state"),
     OF_MIXER(STEP, "step", HEAD_TOKEN, "how strongly a token writes into the state"),
@@ -192,42 +192,43 @@ const struct site_row site_rows[SITE_IDS] = {
     OF_LAYERS(VISIBLE, "visible", HEAD_QUERY_KEY, NULL, "1 - mask"),
 };
 
-/* Sites of other parts, which follow one of the text: their first and last ids. */
+/* Sites of other branches, which follow one of the text: their first and last ids. */
 static const struct inserted {
     enum site after;
-    enum site_part part;
+    enum site_branch branch;
     enum site first, last;
 } inserted[] = {
-    {SITE_EMBEDDING, PART_SOURCE, SITE_EMBEDDING, SITE_LN_F},
-    {SITE_LN_1, PART_MIXER, SITE_Q_PRE, SITE_ATTN_OUT},
-    {SITE_LN_1_POST, PART_LAUREL, SITE_MLP_ACT, SITE_LN_2_POST},
-    {SITE_RESID_MID, PART_CROSS, SITE_LN_1, SITE_RESID_MID},
-    {SITE_CORRECTED, PART_PER_LAYER, SITE_MLP_GATE, SITE_LN_2_POST},
-    {SITE_ATTENTION_GRADIENT, PART_SOURCE, SITE_ENTROPY, SITE_ATTENTION_GRADIENT},
-    {SITE_ATTENTION_GRADIENT, PART_CROSS, SITE_ENTROPY, SITE_ATTENTION_GRADIENT},
+    {SITE_EMBEDDING, BRANCH_SOURCE, SITE_EMBEDDING, SITE_LN_F},
+    {SITE_LN_1, BRANCH_MIXER, SITE_Q_PRE, SITE_ATTN_OUT},
+    {SITE_LN_1_POST, BRANCH_LAUREL, SITE_MLP_ACT, SITE_LN_2_POST},
+    {SITE_RESID_MID, BRANCH_CROSS, SITE_LN_1, SITE_RESID_MID},
+    {SITE_CORRECTED, BRANCH_PER_LAYER, SITE_MLP_GATE, SITE_LN_2_POST},
+    {SITE_ATTENTION_GRADIENT, BRANCH_SOURCE, SITE_ENTROPY, SITE_ATTENTION_GRADIENT},
+    {SITE_ATTENTION_GRADIENT, BRANCH_CROSS, SITE_ENTROPY, SITE_ATTENTION_GRADIENT},
 };
 
 enum site site_next(enum site site)
 {
     const struct inserted *end = inserted + sizeof inserted / sizeof *inserted, *next = inserted;
-    if (site_part(site) != PART_SENTENCE) {
-        while (next < end && (site_part(site) != next->part || site_id(site) < next->first ||
+    if (site_branch(site) != BRANCH_TEXT) {
+        while (next < end && (site_branch(site) != next->branch || site_id(site) < next->first ||
                               site_id(site) > next->last))
             next++;
         if (next == end || site_id(site) != next->last)
             return site + 1;
         site = (next++)->after;
-        return next < end && next->after == site ? SITE_OF(next->part, next->first) : site + 1;
+        return next < end && next->after == site ? SITE_OF(next->branch, next->first) : site + 1;
     }
     while (next < end && next->after != site)
         next++;
-    return next < end ? SITE_OF(next->part, next->first) : site + 1;
+    return next < end ? SITE_OF(next->branch, next->first) : site + 1;
 }
 
 bool site_is_of_source(enum site site)
 {
-    enum site_part part = site_part(site);
-    return part == PART_SOURCE || (part == PART_CROSS && site_axes(site) == AXES_GROUP_TOKEN_DIM);
+    enum site_branch branch = site_branch(site);
+    return branch == BRANCH_SOURCE ||
+           (branch == BRANCH_CROSS && site_axes(site) == AXES_KV_HEAD_TOKEN_DIM);
 }
 
 /* TOKEN: a token; FIRST: the first token alone; KEY_TOKEN: a token that has a key. */
@@ -257,7 +258,7 @@ static const enum site_axis axes_of[][AXES_MAX] = {
     [AXES_TOKEN_WORD] = {TOKEN, WORD},
     [AXES_HEAD_TOKEN] = {HEAD, TOKEN},
     [AXES_HEAD_TOKEN_DIM] = {HEAD, TOKEN, DIM},
-    [AXES_GROUP_TOKEN_DIM] = {KV_HEAD, KEY_TOKEN, DIM},
+    [AXES_KV_HEAD_TOKEN_DIM] = {KV_HEAD, KEY_TOKEN, DIM},
     [AXES_HEAD_KEY_VALUE] = {HEAD, KEY_DIM, DIM},
     [AXES_HEAD_QUERY_KEY] = {HEAD, QUERY, KEY},
     [AXES_COPY_TOKEN_CHANNEL] = {COPY, TOKEN, CHANNEL},
@@ -314,12 +315,12 @@ bool site_find(const char *name, size_t size, enum site *site)
 
 const char *site_stack(enum site site)
 {
-    return site_part(site) == PART_SOURCE ? "enc" : "h";
+    return site_branch(site) == BRANCH_SOURCE ? "enc" : "h";
 }
 
 const char *site_name_in_layer(enum site site)
 {
-    bool in_encoder = site_row(site)->in_layer && site_part(site) == PART_SOURCE;
+    bool in_encoder = site_row(site)->in_layer && site_branch(site) == BRANCH_SOURCE;
     return site_name(in_encoder ? site_id(site) : site);
 }
 
@@ -369,23 +370,23 @@ bool site_set_is_empty(struct site_set set)
     return !all;
 }
 
-static bool has_ids(struct site_set set, enum site_part part, enum site first, enum site end)
+static bool has_ids(struct site_set set, enum site_branch branch, enum site first, enum site end)
 {
     bool found = false;
     for (enum site id = first; id < end; id++)
-        found |= site_set_has(set, SITE_OF(part, id));
+        found |= site_set_has(set, SITE_OF(branch, id));
     return found;
 }
 
-bool site_set_has_part(struct site_set set, enum site_part part)
+bool site_set_has_branch(struct site_set set, enum site_branch branch)
 {
-    return has_ids(set, part, 0, SITE_END);
+    return has_ids(set, branch, 0, SITE_END);
 }
 
 bool site_set_has_effective(struct site_set set)
 {
     bool found = false;
-    for (enum site_part part = 0; part < ATTENTION_PARTS; part++)
-        found |= has_ids(set, part, SITE_PASS_END, SITE_END);
+    for (enum site_branch branch = 0; branch < ATTENTION_BRANCHES; branch++)
+        found |= has_ids(set, branch, SITE_PASS_END, SITE_END);
     return found;
 }

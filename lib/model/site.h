@@ -1,8 +1,8 @@
 /* site.h: the tensors of the forward pass, in one table, and sets of them.
  *
- * A site is a part of the model and an id: the text's queries are SITE_Q, an encoder's
- * SITE_OF(PART_SOURCE, SITE_Q), cross-attention's SITE_OF(PART_CROSS, SITE_Q). Options and files
- * call them `q`, `enc.q` and `cross_q`, or with a layer `h.0.q`, `enc.0.q` and `h.0.cross_q`.
+ * A site is a branch of the model and an id: the text's queries are SITE_Q, an encoder's
+ * SITE_OF(BRANCH_SOURCE, SITE_Q), cross-attention's SITE_OF(BRANCH_CROSS, SITE_Q). Options and
+ * files call them `q`, `enc.q` and `cross_q`, or with a layer `h.0.q`, `enc.0.q` and `h.0.cross_q`.
  */
 #pragma once
 
@@ -16,17 +16,17 @@
 struct arena;
 struct config;
 
-/* --- ids and parts ---------------------------------------------------------------------------- */
+/* --- ids and branches ------------------------------------------------------------------------- */
 
-enum site_part {
-    PART_SENTENCE,  /* the text: the decoder, or the only stack of layers */
-    PART_SOURCE,    /* the second text of cross-attention, and its encoder */
-    PART_CROSS,     /* the text, attending to the encoded source */
-    PART_PER_LAYER, /* the text's inputs of single layers, beside the stream: no attention */
-    PART_MIXER,     /* layers of the text that keep a state, in place of attention */
-    PART_LAUREL,    /* a low-rank branch beside the text's attention: no attention */
-    SITE_PARTS,
-    ATTENTION_PARTS = PART_PER_LAYER,
+enum site_branch {
+    BRANCH_TEXT,      /* the text: the decoder, or the only stack of layers */
+    BRANCH_SOURCE,    /* the second text of cross-attention, and its encoder */
+    BRANCH_CROSS,     /* the text, attending to the encoded source */
+    BRANCH_PER_LAYER, /* the text's inputs of single layers, beside the stream: no attention */
+    BRANCH_MIXER,     /* layers of the text that keep a state, in place of attention */
+    BRANCH_LAUREL,    /* a low-rank branch beside the text's attention: no attention */
+    SITE_BRANCHES,
+    ATTENTION_BRANCHES = BRANCH_PER_LAYER,
 };
 
 /* The sites of a text, which are also the ids. In the order of the forward pass, but the norm of a
@@ -85,23 +85,23 @@ enum site {
     SITE_NORM_WEIGHTED,
     SITE_VALUE_ZEROING,
     SITE_ROLLOUT,
-    SITE_ENTROPY, /* all parts have this site and the next two */
+    SITE_ENTROPY, /* all branches have this site and the next two */
     SITE_ENTROPY_SHARE,
     SITE_ATTENTION_GRADIENT, /* measure/gradients.c */
     SITE_MASK,
     SITE_VISIBLE,
     SITE_END,
-    SITE_LAST_OF_PARTS = SITE_PARTS * (SITE_END + 1) - 1,
+    SITE_LAST_OF_BRANCHES = SITE_BRANCHES * (SITE_END + 1) - 1,
 };
 
-enum { SITE_IDS = SITE_END + 1, SITE_COUNT = SITE_PARTS * SITE_IDS };
+enum { SITE_IDS = SITE_END + 1, SITE_COUNT = SITE_BRANCHES * SITE_IDS };
 
-/* The site of a part with the id of a text's site; the part and the id of a site. */
+/* The site of a branch with the id of a text's site; the branch and the id of a site. */
 #define SITE_OF(part, id) ((enum site)((part)*SITE_IDS + (id)))
 
-static inline enum site_part site_part(enum site site)
+static inline enum site_branch site_branch(enum site site)
 {
-    return (enum site_part)(site / SITE_IDS);
+    return (enum site_branch)(site / SITE_IDS);
 }
 
 static inline enum site site_id(enum site site)
@@ -109,7 +109,7 @@ static inline enum site site_id(enum site site)
     return (enum site)(site % SITE_IDS);
 }
 
-/* The site after `site` in lists, which have the order of the pass in models with all parts:
+/* The site after `site` in lists, which have the order of the pass in models with all branches:
  *
  *     for (enum site site = 0; site != SITE_PASS_END; site = site_next(site))
  *
@@ -127,7 +127,7 @@ enum site_axes {
     AXES_TOKEN_WORD,         /* [T, V]: a column for each entry of the vocabulary */
     AXES_HEAD_TOKEN,         /* [H, T]: a number of each query head, in memory [H, T, 1] */
     AXES_HEAD_TOKEN_DIM,     /* [H, T, D]: query heads */
-    AXES_GROUP_TOKEN_DIM,    /* [Hkv, S, D]: key/value heads, tokens of the keys */
+    AXES_KV_HEAD_TOKEN_DIM,  /* [Hkv, S, D]: key/value heads, tokens of the keys */
     AXES_HEAD_KEY_VALUE,     /* [H, dk, dv]: after the last token */
     AXES_HEAD_QUERY_KEY,     /* [H, T, S] */
     AXES_COPY_TOKEN_CHANNEL, /* [N, T, C]: copies of the residual stream */
@@ -135,12 +135,12 @@ enum site_axes {
 };
 
 struct site_row {
-    const char *name[SITE_PARTS];
-    enum site_axes axes, mixer_axes; /* of a text; of PART_MIXER */
-    bool in_layer;                   /* one for each layer, else one in the model */
-    bool masked;                     /* reports leave out cells that a text's causal mask hides */
-    const char *about[SITE_PARTS];   /* a line of help; NULL: the part lacks the site */
-    const char *alias;               /* TransformerLens' name of a text's site, or NULL */
+    const char *name[SITE_BRANCHES];
+    enum site_axes axes, mixer_axes;  /* of a text; of BRANCH_MIXER */
+    bool in_layer;                    /* one for each layer, else one in the model */
+    bool masked;                      /* reports leave out cells that a text's causal mask hides */
+    const char *about[SITE_BRANCHES]; /* a line of help; NULL: the branch lacks the site */
+    const char *alias;                /* TransformerLens' name of a text's site, or NULL */
 };
 
 extern const struct site_row site_rows[SITE_IDS];
@@ -154,18 +154,18 @@ static inline const struct site_row *site_row(enum site site)
 static inline enum site_axes site_axes(enum site site)
 {
     const struct site_row *row = site_row(site);
-    return site_part(site) == PART_MIXER ? row->mixer_axes : row->axes;
+    return site_branch(site) == BRANCH_MIXER ? row->mixer_axes : row->axes;
 }
 
 /* `q`, `enc.q` or `cross_q`; a line of help, NULL if no model has such a site. */
 static inline const char *site_name(enum site site)
 {
-    return site_row(site)->name[site_part(site)];
+    return site_row(site)->name[site_branch(site)];
 }
 
 static inline const char *site_about(enum site site)
 {
-    return site_row(site)->about[site_part(site)];
+    return site_row(site)->about[site_branch(site)];
 }
 
 /* Effective attention (Kobayashi et al., 2020; Abnar and Zuidema, 2020; Mohebbi et al., 2023),
@@ -261,7 +261,7 @@ static inline enum site site_first(struct site_set set)
     return site_set_has(set, 0) ? 0 : site_after(set, 0);
 }
 
-/* Whether a set has no sites; whether it has sites of a part, or any that are not of the pass. */
+/* Whether a set has no sites; whether it has sites of a branch, or any that are not of the pass. */
 bool site_set_is_empty(struct site_set set);
-bool site_set_has_part(struct site_set set, enum site_part part);
+bool site_set_has_branch(struct site_set set, enum site_branch branch);
 bool site_set_has_effective(struct site_set set);

@@ -80,7 +80,7 @@ static bool is_there(const struct config *config, enum site site, size_t layer)
            site_is_in_layer(config, site, layer);
 }
 
-/* Add a site of a name, in the arena; names of a part that the model lacks are left out. */
+/* Add a site of a name, in the arena; names of a branch that the model lacks are left out. */
 static int put(struct site_names *names, const char *name, struct named_site item, struct err *err)
 {
     uint32_t index = 0;
@@ -99,7 +99,7 @@ static int put(struct site_names *names, const char *name, struct named_site ite
     added->name = name;
     added->dialect = names->dialect;
     added->factor = added->factor == 0 ? 1 : added->factor;
-    if (map_get(&names->map, name, strlen(name), &index)) {
+    if (hash_table_get(&names->table, name, strlen(name), &index)) {
         struct named_site *last = names->items[index];
         while (last->next)
             last = (struct named_site *)last->next; /* the arena's */
@@ -112,7 +112,7 @@ static int put(struct site_names *names, const char *name, struct named_site ite
         return -1;
     names->items = items;
     items[names->count] = added;
-    return map_put(&names->map, name, strlen(name), (uint32_t)names->count++, err);
+    return hash_table_put(&names->table, name, strlen(name), (uint32_t)names->count++, err);
 }
 
 static int put_in(struct site_names *names, const char *name, enum site site, enum site other,
@@ -158,24 +158,25 @@ static enum site site_of_slot(const struct config *c, struct slot slot)
         {SLOT_TRANSFORM_NORM, SITE_TRANSFORM},
         {SLOT_EMBED_NORM, SITE_EMBEDDING},
         {SLOT_TOKENS, SITE_EMBEDDING},
-        {SLOT_HEAD, SITE_LOGITS},
+        {SLOT_UNEMBED, SITE_LOGITS},
     };
-    const struct embed_rule *embed = &stack_of(c, PART_SENTENCE)->embed;
+    const struct embed_rule *embed = &stack_of(c, BRANCH_TEXT)->embed;
     size_t row = 0, rows = sizeof sites / sizeof *sites;
     while (row < rows && sites[row].slot != slot.id)
         row++;
     for (const struct product_factor *f = c->factors.list; f->factor != 0; f++)
-        if (f->part == slot.part && f->slot == slot.id)
+        if (f->branch == slot.branch && f->slot == slot.id)
             return SITE_PASS_END;
-    if (row == rows || (slot.part == PART_MIXER && slot.id != SLOT_O) ||
-        (slot.id == SLOT_HEAD && (c->logit_cap > 0 || c->logit_divisor > 0)) ||
+    if (row == rows || (slot.branch == BRANCH_MIXER && slot.id != SLOT_O) ||
+        (slot.id == SLOT_UNEMBED && (c->logit_cap > 0 || c->logit_divisor > 0)) ||
         (slot.id == SLOT_TOKENS && (embed->positions != POSITIONS_NONE || embed->norm ||
                                     embed->segments || embed->project != PROJECT_NEVER)))
         return SITE_PASS_END;
     enum site site = sites[row].site;
     const bool is_q = site == SITE_Q, is_k = site == SITE_K, is_v = site == SITE_V;
     if (slot.layer >= 0 && (is_q || is_k || is_v)) {
-        const struct head_rule *head = stack_head(c, (enum site_part)slot.part, (size_t)slot.layer);
+        const struct head_rule *head =
+            stack_head(c, (enum site_branch)slot.branch, (size_t)slot.layer);
         bool is_norm = slot.id == SLOT_Q_NORM || slot.id == SLOT_K_NORM;
         bool normed = is_q ? head->norm.q : is_k && head->norm.k;
         bool is_half = is_k && head->by == HEADS_LATENT; /* before its rotated part */
@@ -185,7 +186,7 @@ static enum site site_of_slot(const struct config *c, struct slot slot)
         if (!is_v && head->rotary && !(is_norm && head->norm.after_rotary))
             site = is_q ? SITE_Q_PRE : SITE_K_PRE;
     }
-    return SITE_OF(slot.part, site);
+    return SITE_OF(slot.branch, site);
 }
 
 /* Add the modules around one with parameters: modules that end with it, and their activations. */
@@ -196,9 +197,10 @@ static int put_around(struct site_names *names, struct slot slot, const char *mo
         ".act",       ".act_fn",       ".activation_fn",      ".activation",
         ".gelu_impl", ".intermediate", ".intermediate_act_fn"};
     const struct config *c = names->config;
-    const enum site_part part = (enum site_part)slot.part;
-    const struct layer *layer = layer_of(c, part, (size_t)slot.layer);
-    const struct sublayer *mlp = layer_mlp(layer, part), *attention = layer_attention(layer, part);
+    const enum site_branch branch = (enum site_branch)slot.branch;
+    const struct layer *layer = layer_of(c, branch, (size_t)slot.layer);
+    const struct sublayer *mlp = layer_mlp(layer, branch),
+                          *attention = layer_attention(layer, branch);
     bool of_mlp = slot.id == SLOT_DOWN || slot.id == SLOT_ROUTER || slot.id == SLOT_UP;
     const struct sublayer *s = of_mlp ? mlp : attention;
     size_t size = strlen(module);
@@ -208,13 +210,13 @@ static int put_around(struct site_names *names, struct slot slot, const char *mo
     struct slot norm = slot;
     norm.id = of_mlp ? SLOT_NORM_2 : SLOT_NORM_1;
     const char *of_norm = module_of(names, norm, err);
-    if (!parent || !of_norm || !s || slot.part == PART_MIXER)
+    if (!parent || !of_norm || !s || slot.branch == BRANCH_MIXER)
         return err->kind ? -1 : 0;
     size_t layer_index = (size_t)slot.layer;
     for (size_t i = 0; of_mlp && i < sizeof acts / sizeof *acts; i++)
         if (!s->mlp.gated && !s->mlp.mixture &&
             put_in(names, arena_format(&names->arena, err, "%s%s", parent, acts[i]),
-                   SITE_OF(part, SITE_MLP_ACT), SITE_PASS_END, layer_index, err))
+                   SITE_OF(branch, SITE_MLP_ACT), SITE_PASS_END, layer_index, err))
             return -1;
     bool has_norm = strncmp(of_norm, parent, strlen(parent)) == 0 && of_norm[strlen(parent)] == '.';
     enum site out = of_mlp ? SITE_MLP_OUT : SITE_ATTN_OUT;
@@ -225,16 +227,16 @@ static int put_around(struct site_names *names, struct slot slot, const char *mo
     bool is_layer = !length || (parent[length - 1] >= '0' && parent[length - 1] <= '9');
     if (slot.id == SLOT_UP || is_layer) /* of UP only the activation counts */
         return 0;
-    if (put_in(names, parent, SITE_OF(part, out), SITE_OF(part, sum), layer_index, err))
+    if (put_in(names, parent, SITE_OF(branch, out), SITE_OF(branch, sum), layer_index, err))
         return -1;
     if (of_mlp || !name_ends_in(parent, ".output"))
         return 0;
     size = strlen(parent) - strlen(".output"); /* BERT: attention.self, attention.output */
     const char *both = arena_text(&names->arena, parent, size, err);
     return err_if(!both ||
-                  put_in(names, both, SITE_OF(part, out), SITE_PASS_END, layer_index, err) ||
+                  put_in(names, both, SITE_OF(branch, out), SITE_PASS_END, layer_index, err) ||
                   put_in(names, arena_format(&names->arena, err, "%s.self", both),
-                         SITE_OF(part, SITE_CONTEXT), SITE_PASS_END, layer_index, err));
+                         SITE_OF(branch, SITE_CONTEXT), SITE_PASS_END, layer_index, err));
 }
 
 static int put_modules(struct site_names *names, struct err *err)
@@ -274,24 +276,24 @@ static int put_modules(struct site_names *names, struct err *err)
         if (put(names, module, item, err))
             return -1;
     }
-    for (enum site_part part = PART_SENTENCE; part <= PART_SOURCE; part++)
-        for (size_t layer = 0; layer < stack_of(c, part)->layers; layer++) {
-            struct slot slot = slot_of((int)part, SLOT_NORM_1, layer);
+    for (enum site_branch branch = BRANCH_TEXT; branch <= BRANCH_SOURCE; branch++)
+        for (size_t layer = 0; layer < stack_of(c, branch)->layers; layer++) {
+            struct slot slot = slot_of((int)branch, SLOT_NORM_1, layer);
             const char *module = module_of(names, slot, err);
             const struct family_names *of = c->family->names;
-            const char *before = part == PART_SOURCE ? of->source_layers : of->layers;
+            const char *before = branch == BRANCH_SOURCE ? of->source_layers : of->layers;
             if (!module)
                 return -1;
             size_t size = before ? strlen(before) : 0;
             size += strspn(module + num_min(size, strlen(module)), "0123456789");
             if (before && !strchr(before, '{') &&
                 put_in(names, arena_text(&names->arena, module, size, err),
-                       SITE_OF(part, part == PART_SENTENCE ? site_of_output(c) : SITE_RESID_POST),
-                       SITE_OF(part, SITE_LN_2), layer, err))
+                       SITE_OF(branch, branch == BRANCH_TEXT ? site_of_output(c) : SITE_RESID_POST),
+                       SITE_OF(branch, SITE_LN_2), layer, err))
                 return -1;
         }
-    int failed = put_in(names, module_of(names, slot_of_text(SLOT_HEAD), err),
-                        site_of_slot(c, slot_of_text(SLOT_HEAD)), SITE_PASS_END, 0, err);
+    int failed = put_in(names, module_of(names, slot_of_text(SLOT_UNEMBED), err),
+                        site_of_slot(c, slot_of_text(SLOT_UNEMBED)), SITE_PASS_END, 0, err);
     names->module_count = names->count;
     return failed;
 }
@@ -305,25 +307,26 @@ static int put_fields(struct site_names *names, struct err *err)
     const struct config *c = names->config;
     struct arena *arena = &names->arena;
     names->dialect = NAMES_HUGGING_FACE;
-    const struct embed_rule *embed = &stack_of(c, PART_SENTENCE)->embed;
+    const struct embed_rule *embed = &stack_of(c, BRANCH_TEXT)->embed;
     bool plain = embed->positions == POSITIONS_NONE && !embed->norm && !embed->segments;
-    for (enum site_part part = PART_SENTENCE; part <= PART_SOURCE; part++) {
-        size_t layers = stack_of(c, part)->layers;
-        const char *before = part == PART_SENTENCE && has_encoder(c) ? "decoder_" : "";
-        enum site end = SITE_OF(part, part == PART_SOURCE ? SITE_RESID_POST : site_of_output(c));
-        end = site_exists(c, SITE_OF(part, SITE_LN_F)) ? SITE_OF(part, SITE_LN_F) : end;
+    for (enum site_branch branch = BRANCH_TEXT; branch <= BRANCH_SOURCE; branch++) {
+        size_t layers = stack_of(c, branch)->layers;
+        const char *before = branch == BRANCH_TEXT && has_encoder(c) ? "decoder_" : "";
+        enum site end =
+            SITE_OF(branch, branch == BRANCH_SOURCE ? SITE_RESID_POST : site_of_output(c));
+        end = site_exists(c, SITE_OF(branch, SITE_LN_F)) ? SITE_OF(branch, SITE_LN_F) : end;
         size_t last = site_row(end)->in_layer ? layers - 1 : 0;
         for (size_t i = 0; i <= layers && layers; i++)
-            if (put_in(names, arena_format(arena, err, "%s%s.%zu", before, stacks[part][0], i),
+            if (put_in(names, arena_format(arena, err, "%s%s.%zu", before, stacks[branch][0], i),
                        i == layers ? end
-                       : i         ? SITE_OF(part, SITE_RESID_PRE)
-                                   : SITE_OF(part, SITE_EMBEDDING),
+                       : i         ? SITE_OF(branch, SITE_RESID_PRE)
+                                   : SITE_OF(branch, SITE_EMBEDDING),
                        SITE_PASS_END, i == layers ? last : i, err) ||
                 (i < layers &&
-                 put_in(names, arena_format(arena, err, "%s%s.%zu", before, stacks[part][1], i),
-                        SITE_OF(part, SITE_WEIGHTS), SITE_PASS_END, i, err)))
+                 put_in(names, arena_format(arena, err, "%s%s.%zu", before, stacks[branch][1], i),
+                        SITE_OF(branch, SITE_WEIGHTS), SITE_PASS_END, i, err)))
                 return -1;
-        if (layers && put_in(names, stacks[part][2], end, SITE_PASS_END, last, err))
+        if (layers && put_in(names, stacks[branch][2], end, SITE_PASS_END, last, err))
             return -1;
     }
     names->dialect = NAMES_LLAMA_CPP;
@@ -359,7 +362,7 @@ static int put_sites(struct site_names *names, struct err *err)
     char name[SITE_NAME_BYTES];
     const struct site_set sites = model_sites(names->config);
     for (enum site site = site_first(sites); site != SITE_END; site = site_after(sites, site)) {
-        const char *alias = site_part(site) == PART_SENTENCE ? site_row(site)->alias : NULL;
+        const char *alias = site_branch(site) == BRANCH_TEXT ? site_row(site)->alias : NULL;
         for (size_t layer = 0; layer < site_layers(names->config, site); layer++) {
             const char *own = site_tensor_name(name, site, (int)layer);
             own = arena_text(&names->arena, own, strlen(own), err);
@@ -390,7 +393,7 @@ int site_names_make(struct site_names *names, const struct config *config, struc
 
 void site_names_release(struct site_names *names)
 {
-    map_release(&names->map);
+    hash_table_release(&names->table);
     arena_release(&names->arena);
     *names = (struct site_names){0};
 }
@@ -420,7 +423,8 @@ static int add_line(struct site_names *names, const char *theirs, const char *ou
         if (!site)
             continue;
         known++;
-        if (map_get(&names->map, name, strlen(name), &index)) { /* the user's name counts */
+        if (hash_table_get(&names->table, name, strlen(name),
+                           &index)) { /* the user's name counts */
             *names->items[index] = *site;
             names->items[index]->name = name;
         } else if (put(names, name, *site, err)) {
@@ -468,7 +472,7 @@ const struct named_site *site_names_find(const struct site_names *names, const c
 {
     uint32_t index = 0;
     for (const char *at = name; at; at = strchr(at, '.'), at = at ? at + 1 : NULL)
-        if (map_get(&names->map, at, strlen(at), &index))
+        if (hash_table_get(&names->table, at, strlen(at), &index))
             return names->items[index];
     return NULL;
 }

@@ -40,7 +40,7 @@ struct site_names {
     struct named_site **items; /* [count] the first of each name */
     size_t count;
     size_t module_count; /* the first of these are modules */
-    struct map map;
+    struct hash_table table;
     struct arena arena;
 };
 

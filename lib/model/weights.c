@@ -44,7 +44,7 @@ static size_t own_layer(const struct config *config, size_t layer)
 
 static struct parameter *parameter_at(const struct weights *weights, struct slot slot)
 {
-    if (slot.layer >= 0 && slot.part == PART_SENTENCE)
+    if (slot.layer >= 0 && slot.branch == BRANCH_TEXT)
         slot.layer = (short)own_layer(weights->config, (size_t)slot.layer);
     size_t i =
         slot_find(weights->parameters, weights->parameter_count, sizeof(struct parameter), slot);
@@ -60,7 +60,7 @@ static struct parameter *bias_of(const struct weights *weights, struct parameter
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-static int find_tensors(struct weights *weights, struct map *wanted, struct err *err)
+static int find_tensors(struct weights *weights, struct hash_table *wanted, struct err *err)
 {
     const struct config *config = weights->config;
     size_t count = weights->parameter_count = slot_list(NULL, 0, config);
@@ -79,7 +79,8 @@ static int find_tensors(struct weights *weights, struct map *wanted, struct err 
         if (checkpoint_find(&p->found, &weights->checkpoint, config, p->slot, &p->layout, err))
             return -1;
         const struct safetensors_entry *entry = p->found.entry;
-        if (entry && p->first == i && map_put(wanted, entry->name, strlen(entry->name), 0, err))
+        if (entry && p->first == i &&
+            hash_table_put(wanted, entry->name, strlen(entry->name), 0, err))
             return -1;
     }
     return checkpoint_check_names(&weights->checkpoint, config, wanted, err);
@@ -103,7 +104,7 @@ static void advise(const struct weights *weights, const struct parameter *p, boo
 int weights_open(struct weights *weights, struct config *config, const struct folder *folder,
                  struct err *err)
 {
-    struct map wanted = {0};
+    struct hash_table wanted = {0};
     *weights = (struct weights){.config = config, .packing_bytes = SIZE_MAX};
     if (checkpoint_open(&weights->checkpoint, folder, err))
         return -1;
@@ -112,10 +113,10 @@ int weights_open(struct weights *weights, struct config *config, const struct fo
                  checkpoint_check_names(&weights->checkpoint, config, NULL, err) ||
                  checkpoint_cut_again(&weights->checkpoint, config, err) ||
                  find_tensors(weights, &wanted, err);
-    for (int part = PART_SENTENCE; part <= PART_SOURCE && !failed; part++)
-        failed =
-            checkpoint_find_sines(&weights->sines[part], &weights->checkpoint, config, part, err);
-    map_release(&wanted);
+    for (int branch = BRANCH_TEXT; branch <= BRANCH_SOURCE && !failed; branch++)
+        failed = checkpoint_find_sines(&weights->sines[branch], &weights->checkpoint, config,
+                                       branch, err);
+    hash_table_release(&wanted);
     for (size_t i = 0; i < weights->parameter_count && !failed; i++)
         advise(weights, &weights->parameters[i], false);
     if (failed)
@@ -446,7 +447,7 @@ static int load_vector(struct weights *weights, struct parameter *p, const float
 static struct product_factor factors_of(const struct config *config, struct slot slot)
 {
     const struct product_factor *f = config->factors.list;
-    while (f->factor != 0 && (f->part != slot.part || f->slot != slot.id))
+    while (f->factor != 0 && (f->branch != slot.branch || f->slot != slot.id))
         f++;
     return f->factor != 0 ? *f : (struct product_factor){.bias = 1};
 }
@@ -459,7 +460,7 @@ static const struct weights_change *change_of(const struct weights *weights, str
         return NULL;
     bool has_it = slot.layer < 0
                       ? change->end_layer == SIZE_MAX
-                      : (size_t)slot.layer >= change->first_layer[slot.part == PART_SOURCE] &&
+                      : (size_t)slot.layer >= change->first_layer[slot.branch == BRANCH_SOURCE] &&
                             (size_t)slot.layer < change->end_layer;
     return has_it ? change : NULL;
 }
@@ -575,13 +576,14 @@ int weights_xielu(struct weights *weights, struct slot slot, struct xielu *xielu
     return 0;
 }
 
-int weights_lambda(struct weights *weights, enum site_part part, size_t layer,
+int weights_lambda(struct weights *weights, enum site_branch branch, size_t layer,
                    struct lambda *lambda, struct err *err)
 {
-    const struct head_rule *rule = &attention_of(weights->config, part, layer)->head;
+    const struct head_rule *rule = &attention_of(weights->config, branch, layer)->head;
     const float **v = lambda->vectors;
     for (int i = 0; i < 4; i++)
-        if (weights_vector(weights, slot_of((int)part, SLOT_LAMBDA_Q1 + 2 * i, layer), &v[i], err))
+        if (weights_vector(weights, slot_of((int)branch, SLOT_LAMBDA_Q1 + 2 * i, layer), &v[i],
+                           err))
             return -1;
     for (int i = 0; i < 2; i++)
         lambda->powers[i] = exp_double(dot_rows(v[2 * i], v[2 * i + 1], rule->d_k));
@@ -625,7 +627,7 @@ static int make_places(struct weights *weights, struct machine *machine, float *
         int id = rule->terms & TERM_SHARED ? kinds[i].shared : kinds[i].own;
         if (!(rule->terms & kinds[i].term))
             continue;
-        if (weights_matrix(weights, slot_of(PART_SENTENCE, id, (size_t)rule->bias_layer), &w, err))
+        if (weights_matrix(weights, slot_of(BRANCH_TEXT, id, (size_t)rule->bias_layer), &w, err))
             return -1;
         linear(machine, (struct matrix){to, rows, w.out, w.out}, x, &w, ACTIVATION_NONE);
         to += rows * w.out;
@@ -638,7 +640,7 @@ static int load_places(struct weights *weights, struct machine *machine,
 {
     struct arena scratch = {0};
     struct parameter *keys =
-        parameter_at(weights, slot_of(PART_SENTENCE, SLOT_K, (size_t)rule->bias_layer));
+        parameter_at(weights, slot_of(BRANCH_TEXT, SLOT_K, (size_t)rule->bias_layer));
     float *made = keys->places;
     if (!made)
         made = arena_alloc(&weights->arena, places_count(weights, rule), sizeof *made, err);
@@ -652,14 +654,14 @@ static int load_places(struct weights *weights, struct machine *machine,
     return 0;
 }
 
-int weights_biases(struct weights *weights, struct machine *machine, int part,
+int weights_biases(struct weights *weights, struct machine *machine, int branch,
                    const struct score_rule *rule, const float **biases, struct err *err)
 {
     if (rule->bias == BIAS_DISENTANGLED)
         return load_places(weights, machine, rule, biases, err);
     bool of_layer = rule->bias_layer >= 0;
-    struct slot slot = of_layer ? slot_of(part, SLOT_LAYER_BIASES, (size_t)rule->bias_layer)
-                                : slot_of_end(part, SLOT_BIASES);
+    struct slot slot = of_layer ? slot_of(branch, SLOT_LAYER_BIASES, (size_t)rule->bias_layer)
+                                : slot_of_end(branch, SLOT_BIASES);
     struct parameter *p = rule->bias == BIAS_BUCKETS ? parameter_at(weights, slot) : NULL;
     *biases = NULL;
     if (p && (!p->panels || p->is_old)) {
@@ -714,13 +716,13 @@ int weights_norm(struct weights *weights, struct slot slot, struct norm *norm, s
     struct parameter *shift = scale && !lacks_bias(weights, slot) ? bias_of(weights, scale) : NULL;
     const struct weights_change *change = change_of(weights, slot);
     bool of_latent = slot.id == SLOT_Q_DOWN_NORM || slot.id == SLOT_KV_DOWN_NORM;
-    const float of_mixer = slot.part == PART_MIXER ? weights->config->mixer.epsilon : 0;
+    const float of_mixer = slot.branch == BRANCH_MIXER ? weights->config->mixer.epsilon : 0;
     *norm = (struct norm){
         .epsilon = of_latent      ? LATENT_EPSILON
                    : of_mixer > 0 ? of_mixer
                                   : weights->config->epsilon,
         .rms = weights->config->rms,
-        .offset = weights->config->norm_offset && slot.part != PART_MIXER ? 1.0f : 0.0f,
+        .offset = weights->config->norm_offset && slot.branch != BRANCH_MIXER ? 1.0f : 0.0f,
         .plain = !scale,
     };
     if (change && change->epsilon >= 0)
@@ -729,8 +731,9 @@ int weights_norm(struct weights *weights, struct slot slot, struct norm *norm, s
         norm->offset = 1 - norm->offset;
     if (slot.id == SLOT_CONTEXT_NORM) {
         norm->rms = true;
-        norm->offset = -attention_of(weights->config, (enum site_part)slot.part, (size_t)slot.layer)
-                            ->head.differ;
+        norm->offset =
+            -attention_of(weights->config, (enum site_branch)slot.branch, (size_t)slot.layer)
+                 ->head.differ;
     }
     return err_if((scale ? load_vector(weights, scale, &norm->scale, err)
                          : load_ones(weights, &norm->scale, err)) ||
@@ -741,7 +744,7 @@ int weights_norm(struct weights *weights, struct slot slot, struct norm *norm, s
 
 int weights_unembedding(struct weights *weights, struct weight *weight, struct err *err)
 {
-    struct parameter *words = parameter_at(weights, slot_of_text(SLOT_HEAD));
+    struct parameter *words = parameter_at(weights, slot_of_text(SLOT_UNEMBED));
     if (!words || !words->found.entry)
         words = parameter_at(weights, slot_of_text(SLOT_TOKENS));
     return load_matrix(weights, words, weights->packing_words, weight, err);
@@ -749,31 +752,31 @@ int weights_unembedding(struct weights *weights, struct weight *weight, struct e
 
 /* --- sublayers -------------------------------------------------------------------------------- */
 
-int weights_attention(struct weights *weights, int part, size_t layer, struct attention_weights *w,
-                      struct err *err)
+int weights_attention(struct weights *weights, int branch, size_t layer,
+                      struct attention_weights *w, struct err *err)
 {
-    struct slot q = slot_of(part, SLOT_Q, layer);
+    struct slot q = slot_of(branch, SLOT_Q, layer);
     return err_if(weights_joined(weights, q, &w->joined, err) ||
                   weights_matrix(weights, q, &w->q, err) ||
-                  weights_matrix(weights, slot_of(part, SLOT_K, layer), &w->k, err) ||
-                  weights_matrix(weights, slot_of(part, SLOT_V, layer), &w->v, err) ||
-                  weights_matrix(weights, slot_of(part, SLOT_O, layer), &w->out, err) ||
-                  weights_norm(weights, slot_of(part, SLOT_NORM_1, layer), &w->norm, err) ||
-                  weights_norm(weights, slot_of(part, SLOT_Q_NORM, layer), &w->q_norm, err) ||
-                  weights_norm(weights, slot_of(part, SLOT_K_NORM, layer), &w->k_norm, err) ||
-                  weights_norm(weights, slot_of(part, SLOT_NORM_1_POST, layer), &w->post, err));
+                  weights_matrix(weights, slot_of(branch, SLOT_K, layer), &w->k, err) ||
+                  weights_matrix(weights, slot_of(branch, SLOT_V, layer), &w->v, err) ||
+                  weights_matrix(weights, slot_of(branch, SLOT_O, layer), &w->out, err) ||
+                  weights_norm(weights, slot_of(branch, SLOT_NORM_1, layer), &w->norm, err) ||
+                  weights_norm(weights, slot_of(branch, SLOT_Q_NORM, layer), &w->q_norm, err) ||
+                  weights_norm(weights, slot_of(branch, SLOT_K_NORM, layer), &w->k_norm, err) ||
+                  weights_norm(weights, slot_of(branch, SLOT_NORM_1_POST, layer), &w->post, err));
 }
 
-int weights_block(struct weights *weights, int part, size_t layer, struct block_weights *block,
+int weights_block(struct weights *weights, int branch, size_t layer, struct block_weights *block,
                   struct err *err)
 {
     struct mlp_weights *w = &block->mlp;
-    return err_if(weights_attention(weights, part, layer, &block->self, err) ||
-                  weights_norm(weights, slot_of(part, SLOT_NORM_2, layer), &w->norm, err) ||
-                  weights_matrix(weights, slot_of(part, SLOT_GATE, layer), &w->gate, err) ||
-                  weights_matrix(weights, slot_of(part, SLOT_UP, layer), &w->fc, err) ||
-                  weights_matrix(weights, slot_of(part, SLOT_DOWN, layer), &w->proj, err) ||
-                  weights_norm(weights, slot_of(part, SLOT_NORM_2_POST, layer), &w->post, err));
+    return err_if(weights_attention(weights, branch, layer, &block->self, err) ||
+                  weights_norm(weights, slot_of(branch, SLOT_NORM_2, layer), &w->norm, err) ||
+                  weights_matrix(weights, slot_of(branch, SLOT_GATE, layer), &w->gate, err) ||
+                  weights_matrix(weights, slot_of(branch, SLOT_UP, layer), &w->fc, err) ||
+                  weights_matrix(weights, slot_of(branch, SLOT_DOWN, layer), &w->proj, err) ||
+                  weights_norm(weights, slot_of(branch, SLOT_NORM_2_POST, layer), &w->post, err));
 }
 
 int weights_sublayer(struct weights *weights, const struct sublayer *s, size_t layer,
@@ -784,9 +787,10 @@ int weights_sublayer(struct weights *weights, const struct sublayer *s, size_t l
     const enum slot_id post = is_mlp ? SLOT_NORM_2_POST : SLOT_NORM_1_POST;
     const enum slot_id last = is_mlp ? SLOT_DOWN : SLOT_O;
     const int outside = (int)sublayer_outside(s);
-    return err_if(weights_norm(weights, slot_of(outside, (int)norm, layer), &w->norm, err) ||
-                  weights_norm(weights, slot_of(outside, (int)post, layer), &w->post, err) ||
-                  weights_matrix(weights, slot_of((int)s->part, (int)last, layer), &w->last, err));
+    return err_if(
+        weights_norm(weights, slot_of(outside, (int)norm, layer), &w->norm, err) ||
+        weights_norm(weights, slot_of(outside, (int)post, layer), &w->post, err) ||
+        weights_matrix(weights, slot_of((int)s->branch, (int)last, layer), &w->last, err));
 }
 
 /* --- ends ------------------------------------------------------------------------------------- */
@@ -806,9 +810,9 @@ int weights_argmax(struct weights *weights, struct machine *machine, struct argm
     return 0;
 }
 
-void weights_embed_token(const struct weights *weights, int part, float *y, uint32_t id)
+void weights_embed_token(const struct weights *weights, int branch, float *y, uint32_t id)
 {
-    const struct parameter *p = parameter_at(weights, slot_of_end(part, SLOT_TOKENS));
+    const struct parameter *p = parameter_at(weights, slot_of_end(branch, SLOT_TOKENS));
     p = p ? p : parameter_at(weights, slot_of_text(SLOT_TOKENS));
     const struct safetensors_entry *wte = p->found.entry;
     dtype_to_float(y, safetensors_row(wte, id), wte->dtype, wte->shape[1]);
@@ -835,14 +839,14 @@ static void add_row(float *y, const struct safetensors_entry *table, size_t inde
     }
 }
 
-void weights_add_position(const struct weights *weights, int part, float *y, size_t position)
+void weights_add_position(const struct weights *weights, int branch, float *y, size_t position)
 {
     const struct config *c = weights->config;
-    bool own = part == PART_SOURCE && c->own_tables;
+    bool own = branch == BRANCH_SOURCE && c->own_tables;
     size_t row = position + c->position_offset;
-    const struct safetensors_entry *table = weights->sines[part];
+    const struct safetensors_entry *table = weights->sines[branch];
     const struct parameter *p =
-        parameter_at(weights, slot_of_end(own ? PART_SOURCE : PART_SENTENCE, SLOT_POSITIONS));
+        parameter_at(weights, slot_of_end(own ? BRANCH_SOURCE : BRANCH_TEXT, SLOT_POSITIONS));
     table = p ? p->found.entry : table;
     if (table && row < table->shape[0])
         add_row(y, table, row);
@@ -865,8 +869,9 @@ int weights_check_finite(struct weights *weights, int layer, struct err *err)
         layer = (int)own_layer(weights->config, (size_t)layer);
     for (size_t i = 0; i < weights->parameter_count; i++) {
         const struct parameter *p = &weights->parameters[i];
-        int before =
-            p->slot.part == PART_SOURCE && p->slot.layer >= 0 ? (int)weights->config->n_layer : 0;
+        int before = p->slot.branch == BRANCH_SOURCE && p->slot.layer >= 0
+                         ? (int)weights->config->n_layer
+                         : 0;
         if (p->slot.layer + before == layer && p->first == i &&
             checkpoint_check_finite(&weights->checkpoint, p->found, err))
             return -1;
@@ -885,7 +890,7 @@ size_t weights_read_bytes(const struct weights *weights, size_t index, size_t co
 /* About the bytes of a tensor's copies, converted, packed or rounded; 0: it is read in its file. */
 static size_t heap_bytes_of(const struct weights *weights, const struct parameter *p)
 {
-    int words = weights->config->tied ? SLOT_TOKENS : SLOT_HEAD;
+    int words = weights->config->tied ? SLOT_TOKENS : SLOT_UNEMBED;
     const struct safetensors_entry *entry = p->found.entry;
     bool is_matrix = entry->rank > 1;
     bool is_quantised = is_matrix && dtype_is_quantised(entry->dtype);
@@ -920,7 +925,7 @@ struct weights_bytes weights_bytes(const struct weights *weights)
                 sizeof(float) *
                 places_count(
                     weights,
-                    &attention_of(weights->config, PART_SENTENCE, (size_t)p->slot.layer)->score);
+                    &attention_of(weights->config, BRANCH_TEXT, (size_t)p->slot.layer)->score);
         bytes.mapped += heap ? 0 : entry->end - entry->begin;
     }
     return bytes;

@@ -2,7 +2,7 @@
  * and bf16 and quantised matrices, if not packed or rounded, are read in place, others converted.
  *
  *     struct weight q;
- *     if (weights_matrix(weights, slot_of(PART_SENTENCE, SLOT_Q, layer), &q, err)) ...
+ *     if (weights_matrix(weights, slot_of(BRANCH_TEXT, SLOT_Q, layer), &q, err)) ...
  *     linear(machine, y, x, &q, ACTIVATION_NONE);
  */
 #pragma once
@@ -60,7 +60,7 @@ int checkpoint_cut_again(struct checkpoint *checkpoint, const struct config *con
 /* Find the table that a file may have of sinusoidal positions; *table is NULL if there is none. */
 int checkpoint_find_sines(const struct safetensors_entry **table,
                           const struct checkpoint *checkpoint, const struct config *config,
-                          int part, struct err *err);
+                          int branch, struct err *err);
 
 /* Find a tensor by its name in the files; its entry is NULL if there is none. */
 struct found_tensor checkpoint_find_exactly(const struct checkpoint *checkpoint, const char *name);
@@ -82,7 +82,7 @@ int checkpoint_find(struct found_tensor *found, const struct checkpoint *checkpo
  * `wanted` has the names of the tensors of all parameters; refused are others, but for known extras
  * and families that are open to others, and copies of the table of tokens with other numbers. */
 int checkpoint_check_names(const struct checkpoint *checkpoint, const struct config *config,
-                           const struct map *wanted, struct err *err);
+                           const struct hash_table *wanted, struct err *err);
 
 /* Refuse a tensor, if it was found, with a number that is not finite. */
 int checkpoint_check_finite(const struct checkpoint *checkpoint, struct found_tensor found,
@@ -121,7 +121,7 @@ struct sublayer_weights {
 /* How products and norms differ from the file, in some layers of the text and of the encoder (and,
  * if these have no end, outside of layers): a mistake that is tried (measure/mistakes.h). */
 struct weights_change {
-    size_t first_layer[PART_SOURCE + 1], end_layer; /* SIZE_MAX: no end */
+    size_t first_layer[BRANCH_SOURCE + 1], end_layer; /* SIZE_MAX: no end */
     int without_bias; /* SLOT_…: of this kind; SLOTS: of all; SLOT_NONE: they are there */
     int transposed;   /* SLOT_…: a square matrix of this kind is transposed; SLOT_NONE: none is */
     int layers_later; /* a layer has the matrices and norms of so many layers later */
@@ -137,7 +137,7 @@ struct weights {
     struct checkpoint checkpoint;
     struct parameter *parameters; /* of each slot, in the order of slot_list */
     size_t parameter_count;
-    const struct safetensors_entry *sines[PART_SOURCE + 1]; /* tables of sinusoids; NULL: none */
+    const struct safetensors_entry *sines[BRANCH_SOURCE + 1]; /* tables of sinusoids; NULL: none */
     const float *ones;        /* scales of norms without any; NULL until its first use */
     struct argmax *argmax;    /* of the unembedding; NULL until its first use */
     struct arena arena;       /* of these fields, and of converted or rounded tensors */
@@ -187,12 +187,13 @@ struct lambda {
     double powers[2];
     const float *vectors[4];
 };
-int weights_lambda(struct weights *weights, enum site_part part, size_t layer,
+int weights_lambda(struct weights *weights, enum site_branch branch, size_t layer,
                    struct lambda *lambda, struct err *err);
 
-/* The biases of a rule in a part by all distances (score_rule.h), made on first use; NULL: none. */
+/* The biases of a rule in a branch by all distances (score_rule.h), made on first use; NULL:
+ * none. */
 struct score_rule;
-int weights_biases(struct weights *weights, struct machine *machine, int part,
+int weights_biases(struct weights *weights, struct machine *machine, int branch,
                    const struct score_rule *rule, const float **biases, struct err *err);
 
 /* The whole tensor that has q, k and v side by side, as in GPT-2, for one product in float32; if
@@ -202,10 +203,10 @@ int weights_joined(struct weights *weights, struct slot q, struct weight *joined
 /* The unembedding [C, V] without its bias: the token embedding if it is tied or a file lacks it. */
 int weights_unembedding(struct weights *weights, struct weight *weight, struct err *err);
 
-/* The parameters of an attention; of it and the MLP of the same part of a layer. */
-int weights_attention(struct weights *weights, int part, size_t layer,
+/* The parameters of an attention; of it and the MLP of the same branch of a layer. */
+int weights_attention(struct weights *weights, int branch, size_t layer,
                       struct attention_weights *attention, struct err *err);
-int weights_block(struct weights *weights, int part, size_t layer, struct block_weights *block,
+int weights_block(struct weights *weights, int branch, size_t layer, struct block_weights *block,
                   struct err *err);
 
 /* The parameters on the way of the residual stream through a sublayer (layer.h). */
@@ -219,8 +220,8 @@ int weights_argmax(struct weights *weights, struct machine *machine, struct argm
 
 /* y = the embedding of a token; y += the learned or sinusoidal embedding of a position, if there is
  * any (SIZE_MAX: of padding, which has no sinusoid); y += the embedding of a segment, if any. */
-void weights_embed_token(const struct weights *weights, int part, float *y, uint32_t id);
-void weights_add_position(const struct weights *weights, int part, float *y, size_t position);
+void weights_embed_token(const struct weights *weights, int branch, float *y, uint32_t id);
+void weights_add_position(const struct weights *weights, int branch, float *y, size_t position);
 void weights_add_segment(const struct weights *weights, float *y, size_t segment);
 
 /* y [layers · channels] = a token's inputs of single layers. */

@@ -18,16 +18,16 @@ static const struct attention_method *const methods[ATTENTION_KINDS] = {
 
 /* --- memory of threads ------------------------------------------------------------------------ */
 
-/* Compute the sizes of a thread's buffers that suffice for the attention of a part in all layers,
+/* Compute the sizes of a thread's buffers that suffice for the attention of a branch in all layers,
  * and their bytes; false: a size overflows. */
 static bool measure(struct attention_size *size, size_t *bytes, struct attention_problem *problem,
-                    enum site_part part)
+                    enum site_branch branch)
 {
     *size = (struct attention_size){.rows = 0};
     *bytes = 0;
-    for (size_t layer = 0; layer < stack_of(problem->config, part)->layers; layer++) {
+    for (size_t layer = 0; layer < stack_of(problem->config, branch)->layers; layer++) {
         struct attention_size own = {.rows = 0};
-        problem->attention = attention_of(problem->config, part, layer);
+        problem->attention = attention_of(problem->config, branch, layer);
         if (!problem->attention)
             continue;
         if (!methods[problem->attention->score.kind]->measure(&own, problem))
@@ -64,12 +64,13 @@ size_t attention_bytes(const struct config *config, size_t queries, size_t keys,
 {
     struct attention_problem problem = {
         .config = config, .queries = queries, .keys = keys, .fresh_keys = keys};
-    enum site_part last = has_encoder(config) ? PART_CROSS : PART_SENTENCE;
+    enum site_branch last = has_encoder(config) ? BRANCH_CROSS : BRANCH_TEXT;
     size_t all = 0;
-    for (enum site_part part = PART_SENTENCE; part <= last; part++) { /* parts do not share */
+    for (enum site_branch branch = BRANCH_TEXT; branch <= last;
+         branch++) { /* branches do not share */
         struct attention_size size;
         size_t bytes = 0;
-        if (!measure(&size, &bytes, &problem, part) || !num_add(&all, all, bytes))
+        if (!measure(&size, &bytes, &problem, branch) || !num_add(&all, all, bytes))
             return SIZE_MAX;
     }
     return num_multiply(&all, all, threads * memories(config)) ? all : SIZE_MAX;
@@ -79,7 +80,8 @@ size_t attention_bytes(const struct config *config, size_t queries, size_t keys,
 static bool map_is_wanted(const struct pass *pass, size_t map, size_t layer)
 {
     enum site site = (enum site)(SITE_SCORES + map);
-    return pass_watches(pass, site, layer) && site_exists(pass->config, SITE_OF(pass->part, site));
+    return pass_watches(pass, site, layer) &&
+           site_exists(pass->config, SITE_OF(pass->branch, site));
 }
 
 /* Reserve the memory of every thread for the longest text of the batch; all layers use it. */
@@ -101,7 +103,7 @@ static int take_memory(struct pass *pass)
 
     struct attention_size size;
     size_t bytes = 0;
-    if (!measure(&size, &bytes, &problem, pass->part))
+    if (!measure(&size, &bytes, &problem, pass->branch))
         return err_memory(pass->err, SIZE_MAX);
     struct attention_memory *memory = arena_alloc(pass->arena, threads, sizeof *memory, pass->err);
     if (!memory)
@@ -171,7 +173,7 @@ static int borrow(struct pass *pass, size_t map, size_t layer, float **to)
     size_t strip = attention_rows_bytes(batch->longest_keys);
     for (size_t s = 0; s < batch->count; s++) {
         struct attention_map_loan loan = {
-            .site = SITE_OF(pass->part, SITE_SCORES + map),
+            .site = SITE_OF(pass->branch, SITE_SCORES + map),
             .layer = (int)layer,
             .text = s,
             .queries = batch->queries[s].count,
@@ -245,7 +247,7 @@ static uint64_t dropout_key(const struct attention_layer *layer, size_t head)
 {
     const struct pass *pass = layer->pass;
     uint64_t seed = splitmix64(splitmix64(pass->config->mechanism.seed));
-    uint64_t where = layer->layer + ((uint64_t)pass->part << 32);
+    uint64_t where = layer->layer + ((uint64_t)pass->branch << 32);
     return splitmix64(splitmix64(seed + where) + head);
 }
 
@@ -255,20 +257,20 @@ static struct attention_head head_of(const struct attention_layer *layer, size_t
     const struct pass *pass = layer->pass;
     const struct head_rule *c = layer->heads;
     const struct scratch *s = &pass->scratch;
-    size_t group = kv_head_of(c, head);
+    size_t kv_head = kv_head_of(c, head);
     struct batch_rows queries = pass->batch->queries[text];
     struct batch_rows keys = pass->batch->keys[text];
     struct attention_head job = {
         .layer = layer,
         .memory = memory,
         .q = head_part(s->q, queries, head, c->d_k),
-        .k = head_part(s->k, keys, group, c->d_k),
-        .v = head_part(s->v, keys, group, c->d_v),
+        .k = head_part(s->k, keys, kv_head, c->d_k),
+        .v = head_part(s->v, keys, kv_head, c->d_v),
         .context = head_part(s->context, queries, context_column(c, head), c->d_v),
         .cache = pass_cache(pass, text),
         .text = text,
         .head = head,
-        .group = group,
+        .kv_head = kv_head,
         .past = queries.past,
         .keys = batch_keys(pass->batch, text),
         .dropout_key = dropout_key(layer, head),
@@ -326,13 +328,13 @@ static void store_head(void *context, size_t round, size_t thread)
     const struct head_rule *c = job->heads;
     const struct scratch *s = &pass->scratch;
     size_t text = round / c->kv_heads;
-    size_t group = round % c->kv_heads;
+    size_t kv_head = round % c->kv_heads;
     struct batch_rows rows = pass->batch->keys[text];
     struct cache *cache = pass_cache(pass, text);
     (void)thread;
     if (cache)
-        cache_store(cache, job->layer, group, head_part(s->k, rows, group, c->d_k),
-                    head_part(s->v, rows, group, c->d_v));
+        cache_store(cache, job->layer, kv_head, head_part(s->k, rows, kv_head, c->d_k),
+                    head_part(s->v, rows, kv_head, c->d_v));
 }
 
 void attention_store(struct pass *pass, const struct head_rule *heads, size_t layer)
@@ -355,7 +357,7 @@ enum pass_state attention(struct pass *pass, const struct sublayer *s, size_t la
         .layer = layer,
         .heads = &s->head,
         .rule = *rule,
-        .dropout = dropout_at(&pass->dropout, s->part, layer, DROP_WEIGHTS),
+        .dropout = dropout_at(&pass->dropout, s->branch, layer, DROP_WEIGHTS),
         .wants_context = pass_goes_to(pass, SITE_CONTEXT, layer),
         .bf16 = pass_attention_precision(pass) == PRECISION_BF16,
     };
@@ -369,11 +371,11 @@ enum pass_state attention(struct pass *pass, const struct sublayer *s, size_t la
         cells * (double)heads * (double)(s->head.d_k + s->head.d_v) + HEAD_WORK * (double)rounds;
     for (int i = 0; i < ATTENTION_MAPS; i++)
         job.edits |= (unsigned)pass_edits(pass, (enum site)(SITE_SCORES + i), layer) << i;
-    struct slot sinks = slot_of((int)pass->part, SLOT_SINKS, layer);
+    struct slot sinks = slot_of((int)pass->branch, SLOT_SINKS, layer);
     struct lambda lambda = {0};
     if ((s->head.differ > 0 &&
-         weights_lambda(pass->weights, pass->part, layer, &lambda, pass->err)) ||
-        weights_biases(pass->weights, pass->machine, (int)pass->part, rule, &job.biases,
+         weights_lambda(pass->weights, pass->branch, layer, &lambda, pass->err)) ||
+        weights_biases(pass->weights, pass->machine, (int)pass->branch, rule, &job.biases,
                        pass->err) ||
         weights_vector(pass->weights, sinks, &job.sinks, pass->err) ||
         (!pass->scratch.attention && take_memory(pass)) || begin_maps(pass, layer))

@@ -115,7 +115,7 @@ void *strip_panel(const struct attention_head *head, size_t key)
     const struct attention_memory *memory = head->memory;
     size_t width = head->k.columns, page = key / KEY_PANEL;
     if (head->cache)
-        return cache_keys(head->cache, head->layer->layer, head->group, key);
+        return cache_keys(head->cache, head->layer->layer, head->kv_head, key);
     if (head->layer->bf16)
         return memory->key_pairs + page * head_pairs_of_keys(width);
     return memory->panels + page * KEY_PANEL * width;
@@ -124,14 +124,14 @@ void *strip_panel(const struct attention_head *head, size_t key)
 static uint32_t *value_pairs_of(const struct attention_head *head, size_t key)
 {
     if (head->cache)
-        return cache_values(head->cache, head->layer->layer, head->group, key);
+        return cache_values(head->cache, head->layer->layer, head->kv_head, key);
     return head->memory->value_pairs + key / KEY_PANEL * head_pairs_of_values(head->v.columns);
 }
 
 const float *strip_values(const struct attention_head *head, size_t key)
 {
     if (head->cache)
-        return cache_values(head->cache, head->layer->layer, head->group, key);
+        return cache_values(head->cache, head->layer->layer, head->kv_head, key);
     return matrix_row(head->v, key);
 }
 
@@ -170,7 +170,7 @@ static void give_rows(const struct attention_head *head, const struct strip *str
     for (size_t i = 0; i < ATTENTION_MAPS * strip->rows; i++) {
         size_t map = i / strip->rows, query = strip->first + i % strip->rows;
         const struct attention_map_row row = {
-            .site = SITE_OF(pass->part, SITE_SCORES + map),
+            .site = SITE_OF(pass->branch, SITE_SCORES + map),
             .layer = (int)head->layer->layer,
             .text = head->text,
             .head = head->head,

@@ -108,7 +108,7 @@ struct attention_head {
     struct matrix q, k, v, context; /* this head's columns, this text's rows */
     struct cache *cache;            /* has all keys and values; NULL: no cache */
     size_t text, head;
-    size_t group;      /* index of the key/value head */
+    size_t kv_head;    /* the key/value head of this head */
     size_t past, keys; /* number of earlier queries; of all keys */
     union {            /* rows of the map (strip_map_row); NULL: not watched */
         struct {

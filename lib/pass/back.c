@@ -52,7 +52,7 @@ static int keep(void *context, const struct announcement *announced, struct err 
 {
     const struct keeping *keeping = context;
     const struct tensor *values = &announced->values;
-    const enum site post = SITE_OF(site_part(announced->site), SITE_RESID_POST);
+    const enum site post = SITE_OF(site_branch(announced->site), SITE_RESID_POST);
     const size_t rows = values->shape[values->rank - 2], count = tensor_count(values);
     const struct tensor joined = {
         values->data, 2, {rows, count / rows}, {values->stride[values->rank - 2], 1}};
@@ -81,7 +81,7 @@ static float *lend_rows(void *context, enum site site, int layer, size_t floats)
 static int lend(void *context, struct attention_map_loan *loan, struct err *err)
 {
     const struct keeping *keeping = context;
-    const size_t heads = stack_of(keeping->config, site_part(loan->site))->heads;
+    const size_t heads = stack_of(keeping->config, site_branch(loan->site))->heads;
     const size_t size = loan->queries * loan->keys;
     float *to = room_of(keeping, loan->site, loan->layer, heads * size, err);
     for (size_t head = 0; to && head < heads; head++)
@@ -123,31 +123,31 @@ static void watch_sublayer(struct watch *watch, const struct stack *stack, const
     const enum site *own = s->kind != SUBLAYER_MLP ? attention : s->mlp.mixture ? mixture : mlp;
     for (size_t i = 0; i < MOST; i++)
         if (own[i])
-            watch_add(watch, SITE_OF(s->part, own[i]), layer);
+            watch_add(watch, SITE_OF(s->branch, own[i]), layer);
     if (end)
-        watch_add(watch, SITE_OF(sublayer_stream_part(s, end), end), layer);
+        watch_add(watch, SITE_OF(sublayer_stream_branch(s, end), end), layer);
     if (s->corrects)
-        watch_add(watch, SITE_OF(stack->part, SITE_CORRECTED), layer);
+        watch_add(watch, SITE_OF(stack->branch, SITE_CORRECTED), layer);
     if (s->norm_before && s->at_input)
-        watch_add(watch, SITE_OF(s->part, s->at_input), layer);
+        watch_add(watch, SITE_OF(s->branch, s->at_input), layer);
     if (s->norm_out)
-        watch_add(watch, SITE_OF(s->part, s->at_out), layer);
+        watch_add(watch, SITE_OF(s->branch, s->at_out), layer);
     if (s->norm_after || s->scales)
-        watch_add(watch, SITE_OF(s->part, s->norm_out ? s->at_out_norm : s->at_out), layer);
+        watch_add(watch, SITE_OF(s->branch, s->norm_out ? s->at_out_norm : s->at_out), layer);
 }
 
 static void watch_stack(struct watch *watch, const struct stack *stack, size_t from)
 {
-    watch_add(watch, SITE_OF(stack->part, stack->unembed.norm ? SITE_LN_F : SITE_EMBEDDING), 0);
+    watch_add(watch, SITE_OF(stack->branch, stack->unembed.norm ? SITE_LN_F : SITE_EMBEDDING), 0);
     if (stack->embed.given || stack->copies.count)
-        watch_add(watch, SITE_OF(stack->part, SITE_EMBEDDING), 0);
+        watch_add(watch, SITE_OF(stack->branch, SITE_EMBEDDING), 0);
     if (stack->copies.count)
-        watch_add(watch, SITE_OF(stack->part, SITE_MERGED), stack->layers - 1);
+        watch_add(watch, SITE_OF(stack->branch, SITE_MERGED), stack->layers - 1);
     for (size_t layer = from ? from - 1 : 0; stack->copies.count && layer < stack->layers; layer++)
-        watch_add(watch, SITE_OF(stack->part, SITE_STREAMS), layer);
+        watch_add(watch, SITE_OF(stack->branch, SITE_STREAMS), layer);
     for (size_t layer = from; layer < stack->layers; layer++) {
         const struct layer *own = &stack->layer[layer];
-        watch_add(watch, SITE_OF(stack->part, SITE_RESID_PRE), layer);
+        watch_add(watch, SITE_OF(stack->branch, SITE_RESID_PRE), layer);
         for (size_t i = 0; i < own->count; i++)
             watch_sublayer(watch, stack, &own->sublayers[i], layer);
     }
@@ -160,7 +160,7 @@ static void watch_all(struct watch *watch, const struct tape *tape, const struct
     for (const struct model_point *p = points_of(c); p < points_end(c); p++) {
         const size_t layer = (size_t)p->layer;
         const bool runs_again = tape->streams && p->layer >= 0 && p->site != SITE_RESID_PRE &&
-                                site_part(p->site) != PART_SOURCE && layer + 1 < c->n_layer;
+                                site_branch(p->site) != BRANCH_SOURCE && layer + 1 < c->n_layer;
         if (run->start ? runs_again && layer == run->start->layer : !runs_again)
             watch_add(watch, p->site, layer);
     }
@@ -181,16 +181,16 @@ static int run_and_keep(struct tape *tape, const struct run *run, struct err *er
     if (!tape->lean)
         watch_all(&watch, tape, run);
     if (tape->lean && config_reads_source(c))
-        watch_stack(&watch, stack_of(c, PART_SOURCE), 0);
+        watch_stack(&watch, stack_of(c, BRANCH_SOURCE), 0);
     if (tape->lean)
-        watch_stack(&watch, stack_of(c, PART_SENTENCE), tape->from);
+        watch_stack(&watch, stack_of(c, BRANCH_TEXT), tape->from);
     return forward(run, &tap, tape->lean ? &tape->scratch : keeping.arena, err);
 }
 
 int tape_run(struct tape *tape, const struct run *run, struct err *err)
 {
     const struct config *c = run->config;
-    size_t layers = num_max(c->n_layer, stack_of(c, PART_SOURCE)->layers);
+    size_t layers = num_max(c->n_layer, stack_of(c, BRANCH_SOURCE)->layers);
     tape->streams &= config_starts_anywhere(c);
     tape->values = arena_alloc(tape->arena, (layers + 1) * SITE_COUNT, sizeof *tape->values, err);
     return err_if(!tape->values || tape_check(run, err) || run_and_keep(tape, run, err));
@@ -250,18 +250,18 @@ void walk_scale(struct matrix x, float factor)
         scale_row(matrix_row(x, row), matrix_row(x, row), x.columns, factor);
 }
 
-const float *walk_value(const struct walk *w, enum site_part part, enum site id)
+const float *walk_value(const struct walk *w, enum site_branch branch, enum site id)
 {
     bool in_layer = site_row(id)->in_layer;
-    return tape_of(w->back->tape, SITE_OF(part, id), in_layer ? (int)w->layer : -1);
+    return tape_of(w->back->tape, SITE_OF(branch, id), in_layer ? (int)w->layer : -1);
 }
 
-int walk_show(struct walk *w, enum site_part part, enum site id, struct tensor own)
+int walk_show(struct walk *w, enum site_branch branch, enum site id, struct tensor own)
 {
     const struct back *back = w->back;
     const size_t size = tensor_count(&own);
     struct announcement announced = {
-        .site = SITE_OF(part, id),
+        .site = SITE_OF(branch, id),
         .layer = site_row(id)->in_layer ? (int)w->layer : -1,
         .values = own,
     };
@@ -276,19 +276,19 @@ int walk_show(struct walk *w, enum site_part part, enum site id, struct tensor o
     return 0;
 }
 
-int walk_show_rows(struct walk *w, enum site_part part, enum site id, struct matrix gradient)
+int walk_show_rows(struct walk *w, enum site_branch branch, enum site id, struct matrix gradient)
 {
     const size_t shape[] = {gradient.rows / w->texts, gradient.columns};
-    return walk_show(w, part, id, tensor_dense(gradient.data, 2, shape));
+    return walk_show(w, branch, id, tensor_dense(gradient.data, 2, shape));
 }
 
-int walk_show_heads(struct walk *w, enum site_part part, enum site id, struct matrix gradient,
+int walk_show_heads(struct walk *w, enum site_branch branch, enum site id, struct matrix gradient,
                     size_t heads)
 {
     const size_t rows = gradient.rows / w->texts, width = gradient.columns / heads;
     const struct tensor own = {
         gradient.data, 3, {heads, rows, width}, {width, gradient.columns, 1}};
-    return walk_show(w, part, id, own);
+    return walk_show(w, branch, id, own);
 }
 
 /* --- blocks of rows --------------------------------------------------------------------------- */
@@ -579,17 +579,17 @@ struct matrix walk_normed(struct walk *w, struct slot slot, struct matrix x)
 
 /* --- the ends --------------------------------------------------------------------------------- */
 
-static void enter_stack(struct walk *w, enum site_part part)
+static void enter_stack(struct walk *w, enum site_branch branch)
 {
     const struct text *text = w->run->batch->texts;
-    w->stack = stack_of(w->config, part);
-    w->tokens = part == PART_SOURCE ? text->source_count : text->count;
+    w->stack = stack_of(w->config, branch);
+    w->tokens = branch == BRANCH_SOURCE ? text->source_count : text->count;
 }
 
 static bool is_seeded(const struct walk *w, enum site id)
 {
     for (size_t i = 0; i < w->back->seed_count; i++)
-        if (w->back->seeds[i].site == SITE_OF(w->stack->part, id))
+        if (w->back->seeds[i].site == SITE_OF(w->stack->branch, id))
             return true;
     return false;
 }
@@ -598,11 +598,11 @@ static bool is_seeded(const struct walk *w, enum site id)
 static struct matrix last_stream(struct walk *w)
 {
     const struct stack *stack = w->stack;
-    const float *values = walk_value(w, stack->part, SITE_EMBEDDING);
+    const float *values = walk_value(w, stack->branch, SITE_EMBEDDING);
     if (stack->layers) {
         const struct layer *last = &stack->layer[stack->layers - 1];
         w->layer = stack->layers - 1;
-        values = walk_value(w, stack->part,
+        values = walk_value(w, stack->branch,
                             stack->copies.count ? SITE_MERGED
                                                 : sublayer_end(&last->sublayers[last->count - 1]));
     }
@@ -614,7 +614,7 @@ static struct matrix left_of(struct walk *w)
 {
     struct matrix left = last_stream(w);
     if (w->stack->unembed.norm)
-        left.data = (float *)walk_value(w, w->stack->part, SITE_LN_F); /* is read */
+        left.data = (float *)walk_value(w, w->stack->branch, SITE_LN_F); /* is read */
     return left;
 }
 
@@ -662,9 +662,9 @@ static struct matrix logits_back(struct walk *w, const struct end_rows *some)
     if (!d.data)
         return d;
     if (!loss)
-        logits.data = (float *)walk_value(w, w->stack->part, SITE_LOGITS); /* is read */
+        logits.data = (float *)walk_value(w, w->stack->branch, SITE_LOGITS); /* is read */
     if (loss ? forward_logits(w->run, d, some->left, true, w->arena, w->err)
-             : walk_show_rows(w, w->stack->part, SITE_LOGITS, d))
+             : walk_show_rows(w, w->stack->branch, SITE_LOGITS, d))
         return (struct matrix){0};
     if (loss && rule->cap > 0)
         logits = walk_copy(w, d);
@@ -698,7 +698,7 @@ static struct matrix result_back(struct walk *w, const struct end_rows *some)
     }
     if (rule->at_result == SITE_LOGITS && (w->back->loss || is_seeded(w, SITE_LOGITS))) {
         struct family_layout layout;
-        struct slot words = slot_of_text(SLOT_HEAD);
+        struct slot words = slot_of_text(SLOT_UNEMBED);
         struct weight unembedding;
         struct matrix dlogits = logits_back(w, some);
         if (weights_tensor(w->run->weights, words, &layout) == SIZE_MAX)
@@ -709,7 +709,7 @@ static struct matrix result_back(struct walk *w, const struct end_rows *some)
         if (w->back->loss && w->back->loss->factor == 0)
             return (struct matrix){0};
         if (words.id == SLOT_TOKENS)
-            walk_add_sums(w, slot_of_text(SLOT_HEAD_BIAS), dlogits);
+            walk_add_sums(w, slot_of_text(SLOT_UNEMBED_BIAS), dlogits);
         d = walk_room(w, some->count, unembedding.in);
         if (walk_product_gradients(w, words, dlogits, last) ||
             walk_weight_back(w, d, dlogits, &unembedding, false))
@@ -718,7 +718,7 @@ static struct matrix result_back(struct walk *w, const struct end_rows *some)
     if (rule->dense && (d.data || is_seeded(w, rule->at_dense))) {
         d = d.data ? d : walk_zeros(w, some->count, before.columns);
         struct matrix dactive = rule->dense_norm ? walk_zeros(w, some->count, before.columns) : d;
-        if (!d.data || (rule->at_dense && walk_show_rows(w, w->stack->part, rule->at_dense, d)) ||
+        if (!d.data || (rule->at_dense && walk_show_rows(w, w->stack->branch, rule->at_dense, d)) ||
             (rule->dense_norm && walk_norm_back(w, norm, dactive, d, active)))
             return (struct matrix){0};
         activate_backward(dactive, before, rule->activation);
@@ -781,15 +781,15 @@ static int results_back(struct walk *w, struct matrix dleft, struct matrix left)
 /* dx += the gradient of the stream that leaves the last layer. dleft: of what reads its norm. */
 static int unembed_back(struct walk *w, struct matrix dx, struct matrix dleft)
 {
-    const struct slot norm = slot_of_end((int)w->stack->part, SLOT_FINAL_NORM);
-    if (w->stack->part == PART_SENTENCE && results_back(w, dleft, left_of(w)))
+    const struct slot norm = slot_of_end((int)w->stack->branch, SLOT_FINAL_NORM);
+    if (w->stack->branch == BRANCH_TEXT && results_back(w, dleft, left_of(w)))
         return -1;
     arena_clear(w->arena);
     if (!w->stack->unembed.norm) {
         add_rows(dx, dleft);
         return 0;
     }
-    return err_if(walk_show_rows(w, w->stack->part, SITE_LN_F, dleft) ||
+    return err_if(walk_show_rows(w, w->stack->branch, SITE_LN_F, dleft) ||
                   walk_norm_back(w, norm, dx, dleft, last_stream(w)));
 }
 
@@ -797,7 +797,7 @@ static int unembed_back(struct walk *w, struct matrix dx, struct matrix dleft)
 static struct text text_in(const struct walk *w, size_t index)
 {
     struct text text = w->run->batch->texts[index];
-    if (w->stack->part == PART_SOURCE)
+    if (w->stack->branch == BRANCH_SOURCE)
         text = (struct text){
             .ids = text.source_ids, .rows = text.source_rows, .count = text.source_count};
     return text;
@@ -828,13 +828,13 @@ static struct matrix embedded(struct walk *w)
     return x;
 }
 
-/* The table of a slot of a part, or else of the text, and its rows; NULL: its gradient is not
+/* The table of a slot of a branch, or else of the text, and its rows; NULL: its gradient is not
  * wanted. */
 static float *table_of(const struct walk *w, int id, size_t *rows)
 {
     struct family_layout layout;
-    const enum site_part part = w->stack->part;
-    struct slot slot = slot_of_end((int)part, id);
+    const enum site_branch branch = w->stack->branch;
+    struct slot slot = slot_of_end((int)branch, id);
     if (id == SLOT_SEGMENTS || weights_tensor(w->run->weights, slot, &layout) == SIZE_MAX)
         slot = slot_of_text(id);
     float *table = walk_gradient(w, slot, &layout);
@@ -868,10 +868,10 @@ static void places_back(const struct walk *w, struct matrix dx)
 
 struct matrix walk_embedding(struct walk *w)
 {
-    const float *values = walk_value(w, w->stack->part, SITE_EMBEDDING);
+    const float *values = walk_value(w, w->stack->branch, SITE_EMBEDDING);
     struct matrix x = walk_copy(w, walk_matrix(values, w->texts * w->tokens, w->stack->width));
     if (x.data)
-        dropout_rows(w->run->machine, &w->run->dropout, w->stack->part, 0, DROP_EMBEDDING, x);
+        dropout_rows(w->run->machine, &w->run->dropout, w->stack->branch, 0, DROP_EMBEDDING, x);
     return x;
 }
 
@@ -907,18 +907,18 @@ static int given_back(struct walk *w, struct matrix dx)
     return walk_product_back(w, project, dx, down, x);
 }
 
-static int embed_back(struct walk *w, enum site_part part, struct matrix dx)
+static int embed_back(struct walk *w, enum site_branch branch, struct matrix dx)
 {
-    enter_stack(w, part);
+    enter_stack(w, branch);
     arena_clear(w->arena);
     const struct embed_rule *rule = &w->stack->embed;
-    if (part == PART_SENTENCE && given_back(w, dx))
+    if (branch == BRANCH_TEXT && given_back(w, dx))
         return -1;
     const struct slot projection = slot_of_text(SLOT_EMBED_PROJECT);
     const struct slot norm =
-        slot_of_end(w->config->own_tables ? (int)part : PART_SENTENCE, SLOT_EMBED_NORM);
-    dropout_rows(w->run->machine, &w->run->dropout, part, 0, DROP_EMBEDDING, dx);
-    if (walk_show_rows(w, part, SITE_EMBEDDING, dx))
+        slot_of_end(w->config->own_tables ? (int)branch : BRANCH_TEXT, SLOT_EMBED_NORM);
+    dropout_rows(w->run->machine, &w->run->dropout, branch, 0, DROP_EMBEDDING, dx);
+    if (walk_show_rows(w, branch, SITE_EMBEDDING, dx))
         return -1;
     if (rule->project == PROJECT_LAST)
         dx = walk_product_gradient(w, projection, dx,
@@ -943,17 +943,18 @@ static int embed_back(struct walk *w, enum site_part part, struct matrix dx)
         add_scaled_row(table + ids[token] * dx.columns, matrix_row(dx, row), dx.columns,
                        embed_scale(rule, ids, w->tokens, token), dx.data);
     }
-    w->back->token_rows[part] = walk_lasting(w, dx.rows, dx.columns);
-    if (w->back->token_rows[part].data)
-        copy_rows(w->back->token_rows[part], dx);
-    return err_if(!w->back->token_rows[part].data);
+    w->back->token_rows[branch] = walk_lasting(w, dx.rows, dx.columns);
+    if (w->back->token_rows[branch].data)
+        copy_rows(w->back->token_rows[branch], dx);
+    return err_if(!w->back->token_rows[branch].data);
 }
 
 /* Walk back over the layers of a stack, to dx; dleft: the gradient of what reads its end. */
-static int stack_back(struct walk *w, enum site_part part, struct matrix *dx, struct matrix dleft)
+static int stack_back(struct walk *w, enum site_branch branch, struct matrix *dx,
+                      struct matrix dleft)
 {
-    const size_t until = part == PART_SENTENCE ? w->back->tape->from : 0;
-    enter_stack(w, part);
+    const size_t until = branch == BRANCH_TEXT ? w->back->tape->from : 0;
+    enter_stack(w, branch);
     *dx = walk_lasting(w, dleft.rows, dleft.columns);
     w->dfirst = w->dshared = w->dcopies = (struct matrix){0};
     for (size_t i = 0; i < w->stack->layers && !w->dfirst.data; i++)
@@ -966,7 +967,7 @@ static int stack_back(struct walk *w, enum site_part part, struct matrix *dx, st
         w->dcopies = walk_lasting(w, dleft.rows, dleft.columns * w->stack->copies.count);
     int failed = w->err->kind || unembed_back(w, *dx, dleft);
     for (w->layer = w->stack->layers; !failed && w->layer > until;) {
-        const bool is_kept = w->layer-- == w->stack->layers || part == PART_SOURCE;
+        const bool is_kept = w->layer-- == w->stack->layers || branch == BRANCH_SOURCE;
         failed = (!is_kept && w->back->tape->streams &&
                   run_layer_again(w->back->tape, w->run, w->layer, w->err)) ||
                  walk_layer_back(w, *dx);
@@ -988,13 +989,13 @@ int back_run(struct back *back, struct err *err)
         .err = err ? err : &unread,
     };
     struct matrix dx, dsource, dleft;
-    enter_stack(&w, PART_SOURCE);
+    enter_stack(&w, BRANCH_SOURCE);
     const size_t sources = w.texts * w.tokens;
     if (sources) {
         w.memory = left_of(&w);
         w.dmemory = walk_lasting(&w, sources, c->n_embd);
     }
-    enter_stack(&w, PART_SENTENCE);
+    enter_stack(&w, BRANCH_TEXT);
     if (w.stack->embed.given)
         w.dgiven = walk_lasting(&w, w.texts * w.tokens, w.stack->layers * w.stack->embed.given);
     w.lent = arena_alloc(back->tape->arena, w.stack->layers, sizeof *w.lent, w.err);
@@ -1002,10 +1003,11 @@ int back_run(struct back *back, struct err *err)
     int failed = w.err->kind;
     if (back->loss && back->loss->factor == 0)
         return err_if(failed || results_back(&w, dleft, left_of(&w)));
-    failed = failed || stack_back(&w, PART_SENTENCE, &dx, dleft) ||
-             (!back->tape->from && ((sources && (stack_back(&w, PART_SOURCE, &dsource, w.dmemory) ||
-                                                 embed_back(&w, PART_SOURCE, dsource))) ||
-                                    embed_back(&w, PART_SENTENCE, dx)));
+    failed =
+        failed || stack_back(&w, BRANCH_TEXT, &dx, dleft) ||
+        (!back->tape->from && ((sources && (stack_back(&w, BRANCH_SOURCE, &dsource, w.dmemory) ||
+                                            embed_back(&w, BRANCH_SOURCE, dsource))) ||
+                               embed_back(&w, BRANCH_TEXT, dx)));
     if (!back->tape->lean)
         arena_release(&back->tape->scratch);
     arena_release(&back->tape->layer);

@@ -83,7 +83,7 @@ struct back {
     reader_sink *reader;
     /* Set by back_run, in the tape's arena: of the scaled rows of the table of tokens, unless the
      * walk ends before them. */
-    struct matrix token_rows[PART_CROSS];
+    struct matrix token_rows[BRANCH_CROSS];
 };
 
 int back_run(struct back *back, struct err *err);
@@ -121,13 +121,13 @@ struct matrix walk_lasting(struct walk *w, size_t rows,
                            size_t columns); /* zeros for all the walk */
 
 /* A site's values in the layer. */
-const float *walk_value(const struct walk *w, enum site_part part, enum site id);
+const float *walk_value(const struct walk *w, enum site_branch branch, enum site id);
 
 /* Add the seeds of a site to its gradient, and announce the gradient of each text. `own`: the first
  * text's, followed by the others'. The same of rows, and of heads. */
-int walk_show(struct walk *w, enum site_part part, enum site id, struct tensor own);
-int walk_show_rows(struct walk *w, enum site_part part, enum site id, struct matrix gradient);
-int walk_show_heads(struct walk *w, enum site_part part, enum site id, struct matrix gradient,
+int walk_show(struct walk *w, enum site_branch branch, enum site id, struct tensor own);
+int walk_show_rows(struct walk *w, enum site_branch branch, enum site id, struct matrix gradient);
+int walk_show_heads(struct walk *w, enum site_branch branch, enum site id, struct matrix gradient,
                     size_t heads); /* side by side */
 
 /* The gradient of the tensor of a slot, from its expert or head on; NULL: not wanted. Add the rows
@@ -166,9 +166,9 @@ int walk_norm_back(struct walk *w, struct slot slot, struct matrix dx, struct ma
                    struct matrix x);
 
 /* A slot of the layer. */
-static inline struct slot walk_slot(const struct walk *w, enum site_part part, int id)
+static inline struct slot walk_slot(const struct walk *w, enum site_branch branch, int id)
 {
-    return slot_of((int)part, id, w->layer);
+    return slot_of((int)branch, id, w->layer);
 }
 
 /* The embedding as layers read it, after dropout. */

@@ -17,13 +17,13 @@ static struct matrix copy_of(struct matrix copies, size_t copy, size_t width)
 /* The values of copies at a site of a layer. */
 static struct matrix copies_at(const struct walk *w, enum site id, size_t layer)
 {
-    const float *values = tape_of(w->back->tape, SITE_OF(w->stack->part, id), (int)layer);
+    const float *values = tape_of(w->back->tape, SITE_OF(w->stack->branch, id), (int)layer);
     return walk_matrix(values, w->dcopies.rows, w->dcopies.columns);
 }
 
 static struct matrix stream_at(const struct walk *w, enum site id)
 {
-    return walk_matrix(walk_value(w, w->stack->part, id), w->dcopies.rows, w->stack->width);
+    return walk_matrix(walk_value(w, w->stack->branch, id), w->dcopies.rows, w->stack->width);
 }
 
 /* --- what makes and merges copies ------------------------------------------------------------- */
@@ -132,10 +132,10 @@ struct weighing {
 
 static int weigh(struct walk *w, struct weighing *m, int id, struct matrix x)
 {
-    const enum site_part part = w->stack->part;
-    m->norm = walk_slot(w, part, SLOT_COPY_NORM);
-    m->router = walk_slot(w, part, SLOT_COPY_ROUTER);
-    m->last = walk_slot(w, part, id);
+    const enum site_branch branch = w->stack->branch;
+    m->norm = walk_slot(w, branch, SLOT_COPY_NORM);
+    m->router = walk_slot(w, branch, SLOT_COPY_ROUTER);
+    m->last = walk_slot(w, branch, id);
     m->x = x;
     m->read = walk_normed(w, m->norm, x);
     if (!m->read.data)
@@ -170,7 +170,7 @@ struct matrix walk_corrected(struct walk *w)
     struct matrix x = walk_copy(
         w, copy_of(copies_at(w, SITE_CORRECTED, w->layer), rule->active, w->stack->width));
     if (!x.data || (rule->scaled &&
-                    weights_vector(w->run->weights, walk_slot(w, w->stack->part, SLOT_COPY_SCALE),
+                    weights_vector(w->run->weights, walk_slot(w, w->stack->branch, SLOT_COPY_SCALE),
                                    &scale, w->err)))
         return (struct matrix){0};
     for (size_t i = 0; scale && i < x.rows * x.columns; i++)
@@ -182,7 +182,7 @@ struct matrix walk_corrected(struct walk *w)
 static int scale_back(struct walk *w, struct matrix dx)
 {
     const struct stream_copies *rule = &w->stack->copies;
-    const struct slot slot = walk_slot(w, w->stack->part, SLOT_COPY_SCALE);
+    const struct slot slot = walk_slot(w, w->stack->branch, SLOT_COPY_SCALE);
     const float *scale = NULL;
     if (rule->scaled) {
         struct matrix sums =
@@ -195,7 +195,7 @@ static int scale_back(struct walk *w, struct matrix dx)
     for (size_t i = 0; scale && i < dx.rows * dx.columns; i++)
         dx.data[i] *= scale[i % dx.columns];
     add_rows(copy_of(w->dcopies, rule->active, dx.columns), dx);
-    return walk_show_heads(w, w->stack->part, SITE_CORRECTED, w->dcopies, rule->count);
+    return walk_show_heads(w, w->stack->branch, SITE_CORRECTED, w->dcopies, rule->count);
 }
 
 int walk_correct_back(struct walk *w, const struct sublayer *s, struct matrix dx)
@@ -232,7 +232,7 @@ int walk_predict_back(struct walk *w, struct matrix dx)
     struct matrix own = walk_room(w, 1, w->dcopies.columns);
     struct weighing m;
     if (!before.data || !own.data ||
-        walk_show_heads(w, w->stack->part, SITE_PREDICTED, w->dcopies, count) ||
+        walk_show_heads(w, w->stack->branch, SITE_PREDICTED, w->dcopies, count) ||
         weigh(w, &m, SLOT_COPY_PREDICT, copy_of(before, w->stack->copies.active, width)))
         return -1;
     for (size_t row = 0; row < dx.rows; row++) {

@@ -415,7 +415,7 @@ static int turn(struct walk *w, const struct product_side *side, struct matrix h
 static int heads_norm_back(struct walk *w, const struct sublayer *s, int id, size_t width,
                            struct matrix gradient, struct matrix x)
 {
-    struct slot slot = walk_slot(w, s->part, id);
+    struct slot slot = walk_slot(w, s->branch, id);
     struct matrix dx = walk_zeros(w, x.rows, x.columns);
     if (!dx.data || !x.data)
         return -1;
@@ -434,22 +434,22 @@ static int heads_norm_back(struct walk *w, const struct sublayer *s, int id, siz
 static int side_back(struct walk *w, const struct product_side *side, struct matrix gradient)
 {
     const struct head_rule *rule = &side->s->head;
-    const enum site_part part = side->s->part;
+    const enum site_branch branch = side->s->branch;
     const bool is_normed = side->of_keys ? rule->norm.k : rule->norm.q;
     const bool by_heads = is_normed && !rule->norm.whole;
     const int norm = side->of_keys ? SLOT_K_NORM : SLOT_Q_NORM;
     struct matrix raw = {0};
     if (by_heads) {
-        raw = walk_product(w, walk_slot(w, part, side->of_keys ? SLOT_K : SLOT_Q), side->input);
+        raw = walk_product(w, walk_slot(w, branch, side->of_keys ? SLOT_K : SLOT_Q), side->input);
         if (!raw.data)
             return -1;
     }
     if (by_heads && rule->norm.after_rotary &&
         (turn(w, side, raw, false) || heads_norm_back(w, side->s, norm, rule->d_k, gradient, raw)))
         return -1;
-    if (rule->rotary &&
-        (turn(w, side, gradient, true) ||
-         walk_show_heads(w, part, side->of_keys ? SITE_K_PRE : SITE_Q_PRE, gradient, side->heads)))
+    if (rule->rotary && (turn(w, side, gradient, true) ||
+                         walk_show_heads(w, branch, side->of_keys ? SITE_K_PRE : SITE_Q_PRE,
+                                         gradient, side->heads)))
         return -1;
     return by_heads && !rule->norm.after_rotary
                ? heads_norm_back(w, side->s, norm, rule->d_k, gradient, raw)
@@ -462,7 +462,7 @@ static int values_back(struct walk *w, const struct sublayer *s, struct matrix g
                        struct matrix dk, struct matrix input)
 {
     const struct head_rule *rule = &s->head;
-    const struct slot slot = walk_slot(w, s->part, rule->v_is_k ? SLOT_K : SLOT_V);
+    const struct slot slot = walk_slot(w, s->branch, rule->v_is_k ? SLOT_K : SLOT_V);
     if (rule->norm.v &&
         heads_norm_back(w, s, SLOT_NONE, rule->d_v, gradient, walk_product(w, slot, input)))
         return -1;
@@ -519,10 +519,10 @@ static int latent_back(struct walk *w, const struct sublayer *s, struct matrix d
 {
     const struct head_rule *rule = &s->head;
     const size_t rows = x.rows, first = rule->rotary->first, rest = rule->d_k - first;
-    const struct slot q_down = walk_slot(w, s->part, SLOT_Q_DOWN);
-    const struct slot q_norm = walk_slot(w, s->part, SLOT_Q_DOWN_NORM);
-    const struct slot kv_down = walk_slot(w, s->part, SLOT_KV_DOWN);
-    const struct slot kv_norm = walk_slot(w, s->part, SLOT_KV_DOWN_NORM);
+    const struct slot q_down = walk_slot(w, s->branch, SLOT_Q_DOWN);
+    const struct slot q_norm = walk_slot(w, s->branch, SLOT_Q_DOWN_NORM);
+    const struct slot kv_down = walk_slot(w, s->branch, SLOT_KV_DOWN);
+    const struct slot kv_norm = walk_slot(w, s->branch, SLOT_KV_DOWN_NORM);
     struct matrix dplain = walk_zeros(w, rows, rule->heads * first),
                   drotary = walk_zeros(w, rows, rest);
     if (!dplain.data || !drotary.data)
@@ -536,23 +536,24 @@ static int latent_back(struct walk *w, const struct sublayer *s, struct matrix d
         struct matrix narrow = walk_product(w, q_down, x),
                       dnarrow = walk_zeros(w, rows, rule->latent_q);
         if (walk_norm_back(w, q_norm, dnarrow,
-                           walk_product_gradient(w, walk_slot(w, s->part, SLOT_Q_UP), d[0],
+                           walk_product_gradient(w, walk_slot(w, s->branch, SLOT_Q_UP), d[0],
                                                  walk_normed(w, q_norm, narrow)),
                            narrow) ||
             walk_product_back(w, q_down, dx, dnarrow, x))
             return -1;
-    } else if (walk_product_back(w, walk_slot(w, s->part, SLOT_Q), dx, d[0], x)) {
+    } else if (walk_product_back(w, walk_slot(w, s->branch, SLOT_Q), dx, d[0], x)) {
         return -1;
     }
     struct matrix narrow = walk_product(w, kv_down, x), small = walk_normed(w, kv_norm, narrow);
     if (!small.data)
         return -1;
-    struct matrix dnormed = walk_product_gradient(w, walk_slot(w, s->part, SLOT_K), dplain, small);
+    struct matrix dnormed =
+        walk_product_gradient(w, walk_slot(w, s->branch, SLOT_K), dplain, small);
     struct matrix dnarrow = walk_zeros(w, rows, rule->latent_kv);
-    return err_if(walk_product_back(w, walk_slot(w, s->part, SLOT_V), dnormed, d[2], small) ||
+    return err_if(walk_product_back(w, walk_slot(w, s->branch, SLOT_V), dnormed, d[2], small) ||
                   walk_norm_back(w, kv_norm, dnarrow, dnormed, narrow) ||
                   walk_product_back(w, kv_down, dx, dnarrow, x) ||
-                  walk_product_back(w, walk_slot(w, s->part, SLOT_K_ROTARY), dx, drotary, x));
+                  walk_product_back(w, walk_slot(w, s->branch, SLOT_K_ROTARY), dx, drotary, x));
 }
 
 /* q, k and v as one matrix, if the file has them so (GPT-2) and nothing is announced. */
@@ -563,7 +564,7 @@ static int find_joined(struct walk *w, const struct sublayer *s, struct weight *
     if (w->back->sink || w->back->seed_count || rule->by != HEADS_PROJECTED || rule->clip > 0 ||
         rule->kv_heads != rule->heads || s->kind != SUBLAYER_ATTEND)
         return 0;
-    return weights_joined(w->run->weights, walk_slot(w, s->part, SLOT_Q), joined, w->err);
+    return weights_joined(w->run->weights, walk_slot(w, s->branch, SLOT_Q), joined, w->err);
 }
 
 /* From d, the gradients of q, k and v, add the gradient of the queries' input to dx, and the
@@ -595,11 +596,11 @@ static int project_back(struct walk *w, const struct sublayer *s, struct matrix 
         const struct matrix all = {d[0].data, x.rows, d[0].stride, d[0].stride};
         struct weight joined;
         return err_if(find_joined(w, s, &joined) ||
-                      walk_product_gradients(w, walk_slot(w, s->part, SLOT_Q), all, x) ||
+                      walk_product_gradients(w, walk_slot(w, s->branch, SLOT_Q), all, x) ||
                       walk_weight_back(w, dx, all, &joined, true));
     }
     for (size_t i = 0; i < own; i++) {
-        struct slot slot = walk_slot(w, s->part, slots[i]);
+        struct slot slot = walk_slot(w, s->branch, slots[i]);
         struct matrix to = i ? dother : dx, input = i ? other : x;
         if (rule->by == HEADS_AS_IS)
             add_rows(to, d[i]);
@@ -616,12 +617,12 @@ static int project_back(struct walk *w, const struct sublayer *s, struct matrix 
 static int show_reader(struct walk *w, const struct sublayer *s, enum site id, size_t head,
                        struct matrix dy)
 {
-    struct back_reader reader = {SITE_OF(s->part, id), w->layer, head, dy};
+    struct back_reader reader = {SITE_OF(s->branch, id), w->layer, head, dy};
     while (s->reads == READS_LAST_INPUT)
         s--;
     if (s->norm_before) {
         reader.gradient = walk_zeros(w, dy.rows, dy.columns);
-        if (walk_norm_back(w, walk_slot(w, s->part, (int)s->norm), reader.gradient, dy, w->read))
+        if (walk_norm_back(w, walk_slot(w, s->branch, (int)s->norm), reader.gradient, dy, w->read))
             return -1;
     }
     return w->back->reader(w->back->context, &reader, w->err);
@@ -693,7 +694,7 @@ static int places_gradients(struct walk *w, const struct sublayer *s, float *dpl
         if (!(s->score.terms & terms[i]))
             continue;
         if (!read.data || !dread.data || !dx.data ||
-            walk_product_back(w, walk_slot(w, s->part, id), dread,
+            walk_product_back(w, walk_slot(w, s->branch, id), dread,
                               walk_matrix(dplaces, rows, columns), read))
             return -1;
         dplaces += rows * columns;
@@ -712,8 +713,8 @@ static int score_gradients(struct walk *w, const struct sublayer *s, const struc
     const struct score_rule *rule = &s->score;
     const bool of_layer = rule->bias_layer >= 0;
     const struct slot table =
-        of_layer ? slot_of((int)s->part, SLOT_LAYER_BIASES, (size_t)rule->bias_layer)
-                 : slot_of_end((int)s->part, SLOT_BIASES);
+        of_layer ? slot_of((int)s->branch, SLOT_LAYER_BIASES, (size_t)rule->bias_layer)
+                 : slot_of_end((int)s->branch, SLOT_BIASES);
     const size_t heads = s->head.heads, distances = 2 * (size_t)rule->reach + 1;
     struct family_layout layout;
     float *gradient = all->dbiases ? walk_gradient(w, table, &layout) : NULL;
@@ -722,7 +723,7 @@ static int score_gradients(struct walk *w, const struct sublayer *s, const struc
             gradient[score_bucket(rule, (long)k - (long)rule->reach) * heads + i % heads] +=
                 all->dbiases[i * distances + k];
     if (all->dsinks)
-        walk_add_sums(w, walk_slot(w, s->part, SLOT_SINKS),
+        walk_add_sums(w, walk_slot(w, s->branch, SLOT_SINKS),
                       walk_matrix(all->dsinks, w->texts, heads));
     return all->dplaces ? places_gradients(w, s, all->dplaces) : 0;
 }
@@ -737,7 +738,7 @@ static int show_differences(struct walk *w, const struct sublayer *s, const stru
     if (!own.data)
         return -1;
     copy_rows(own, maps);
-    return walk_show(w, s->part, SITE_DIFFERENCE, tensor_dense(own.data, 3, shape));
+    return walk_show(w, s->branch, SITE_DIFFERENCE, tensor_dense(own.data, 3, shape));
 }
 
 /* The gradients of the scores' maps, step by step, each announced. */
@@ -754,7 +755,7 @@ static int maps_back(struct walk *w, const struct sublayer *s, const struct back
         back_heads(w->run->machine, all, steps[i].step);
         if (all->difference && i == 0 && show_differences(w, s, all))
             return -1;
-        if (walk_show(w, s->part, steps[i].site, own))
+        if (walk_show(w, s->branch, steps[i].site, own))
             return -1;
     }
     back_heads(w->run->machine, all, BACK_HEADS);
@@ -766,13 +767,13 @@ static int contexts_back(struct walk *w, const struct sublayer *s, struct back_h
 {
     struct lambda lambda;
     const struct matrix d = all->dcontext;
-    if (weights_lambda(w->run->weights, s->part, w->layer, &lambda, w->err) ||
-        walk_show_rows(w, s->part, SITE_GATED, d) ||
+    if (weights_lambda(w->run->weights, s->branch, w->layer, &lambda, w->err) ||
+        walk_show_rows(w, s->branch, SITE_GATED, d) ||
         heads_norm_back(w, s, SLOT_CONTEXT_NORM, context_width(&s->head), d,
-                        walk_matrix(walk_value(w, s->part, SITE_CONTEXT), d.rows, d.columns)))
+                        walk_matrix(walk_value(w, s->branch, SITE_CONTEXT), d.rows, d.columns)))
         return -1;
     all->lambda = lambda.lambda;
-    all->difference = walk_value(w, s->part, SITE_DIFFERENCE);
+    all->difference = walk_value(w, s->branch, SITE_DIFFERENCE);
     all->dlambdas = walk_zeros(w, w->texts, s->head.heads).data;
     return all->dlambdas ? 0 : -1;
 }
@@ -786,14 +787,14 @@ static int lambda_gradients(struct walk *w, const struct sublayer *s, const stru
     double gradient = 0;
     if (!all->difference)
         return 0;
-    if (!sums.data || weights_lambda(w->run->weights, s->part, w->layer, &lambda, w->err))
+    if (!sums.data || weights_lambda(w->run->weights, s->branch, w->layer, &lambda, w->err))
         return -1;
     for (size_t i = 0; i < w->texts * s->head.heads; i++)
         gradient += (double)all->dlambdas[i];
     for (int i = 0; i < 4; i++) { /* of q1, k1, q2, k2 */
         const double factor = (i < 2 ? lambda.powers[0] : -lambda.powers[1]) * gradient;
         scale_row(sums.data, lambda.vectors[i ^ 1], d, (float)factor);
-        walk_add_sums(w, walk_slot(w, s->part, SLOT_LAMBDA_Q1 + 2 * i), sums);
+        walk_add_sums(w, walk_slot(w, s->branch, SLOT_LAMBDA_Q1 + 2 * i), sums);
     }
     return 0;
 }
@@ -804,7 +805,7 @@ static int attend_back(struct walk *w, const struct sublayer *s, struct matrix d
                        struct matrix dcontext)
 {
     const struct head_rule *rule = &s->head;
-    const enum site_part part = s->part;
+    const enum site_branch branch = s->branch;
     const bool trains = w->back->gradients != NULL;
     const struct matrix other = s->kind == SUBLAYER_ATTEND_SOURCE ? w->memory : x;
     const size_t texts = w->texts, rows = x.rows / texts, keys = other.rows / texts;
@@ -816,20 +817,20 @@ static int attend_back(struct walk *w, const struct sublayer *s, struct matrix d
         .rows = rows,
         .keys = keys,
         .only = SIZE_MAX,
-        .q = walk_matrix(walk_value(w, part, SITE_Q), x.rows, rule->heads * rule->d_k),
-        .k = walk_matrix(walk_value(w, part, SITE_K), other.rows, rule->kv_heads * rule->d_k),
-        .v = walk_matrix(walk_value(w, part, SITE_V), other.rows, rule->kv_heads * rule->d_v),
+        .q = walk_matrix(walk_value(w, branch, SITE_Q), x.rows, rule->heads * rule->d_k),
+        .k = walk_matrix(walk_value(w, branch, SITE_K), other.rows, rule->kv_heads * rule->d_k),
+        .v = walk_matrix(walk_value(w, branch, SITE_V), other.rows, rule->kv_heads * rule->d_v),
         .dcontext = dcontext,
-        .weights = walk_value(w, part, SITE_WEIGHTS),
-        .scores = walk_value(w, part, SITE_SCORES),
-        .rest = walk_value(w, part, SITE_SINK),
-        .dropout = dropout_at(&w->run->dropout, part, w->layer, DROP_WEIGHTS),
+        .weights = walk_value(w, branch, SITE_WEIGHTS),
+        .scores = walk_value(w, branch, SITE_SCORES),
+        .rest = walk_value(w, branch, SITE_SINK),
+        .dropout = dropout_at(&w->run->dropout, branch, w->layer, DROP_WEIGHTS),
     };
     struct weight joined;
     if (rule->differ > 0 && contexts_back(w, s, &all))
         return -1;
     if ((s->score.bias == BIAS_DISENTANGLED &&
-         weights_biases(w->run->weights, w->run->machine, (int)part, &s->score, &all.biases,
+         weights_biases(w->run->weights, w->run->machine, (int)branch, &s->score, &all.biases,
                         w->err)) ||
         find_joined(w, s, &joined))
         return -1;
@@ -843,7 +844,7 @@ static int attend_back(struct walk *w, const struct sublayer *s, struct matrix d
         all.dk = walk_zeros(w, other.rows, rule->kv_heads * rule->d_k);
         all.dv = walk_zeros(w, other.rows, rule->kv_heads * rule->d_v);
     }
-    if (!w->err->kind && !rule->borrows && s->part == PART_SENTENCE && w->lent[w->layer][0].data) {
+    if (!w->err->kind && !rule->borrows && s->branch == BRANCH_TEXT && w->lent[w->layer][0].data) {
         copy_rows(all.dk, w->lent[w->layer][0]);
         copy_rows(all.dv, w->lent[w->layer][1]);
     }
@@ -858,17 +859,17 @@ static int attend_back(struct walk *w, const struct sublayer *s, struct matrix d
     all.scratch = walk_room(w, threads, back_heads_floats(&all)).data;
     struct matrix sink =
         walk_zeros(w, x.rows, rule->heads); /* nothing reads what is left to a sink */
-    if (w->err->kind || walk_show_heads(w, part, SITE_CONTEXT, dcontext, context_heads(rule)) ||
-        (s->score.sink && walk_show_heads(w, part, SITE_SINK, sink, rule->heads)))
+    if (w->err->kind || walk_show_heads(w, branch, SITE_CONTEXT, dcontext, context_heads(rule)) ||
+        (s->score.sink && walk_show_heads(w, branch, SITE_SINK, sink, rule->heads)))
         return -1;
     if (!all.maps)
         back_heads(w->run->machine, &all, BACK_WEIGHTS | BACK_MASKED | BACK_SCORES | BACK_HEADS);
     else if (maps_back(w, s, &all))
         return -1;
     const struct matrix d[] = {all.dq, all.dk, all.dv};
-    return err_if(walk_show_heads(w, part, SITE_V, all.dv, rule->kv_heads) ||
-                  walk_show_heads(w, part, SITE_K, all.dk, rule->kv_heads) ||
-                  walk_show_heads(w, part, SITE_Q, all.dq, rule->heads) ||
+    return err_if(walk_show_heads(w, branch, SITE_V, all.dv, rule->kv_heads) ||
+                  walk_show_heads(w, branch, SITE_K, all.dk, rule->kv_heads) ||
+                  walk_show_heads(w, branch, SITE_Q, all.dq, rule->heads) ||
                   (w->back->reader && show_readers(w, s, &all, x)) || score_gradients(w, s, &all) ||
                   lambda_gradients(w, s, &all) || project_back(w, s, dx, x, d));
 }
@@ -880,7 +881,7 @@ static int show_stream(struct walk *w, const struct sublayer *s, const enum site
                        struct matrix dx)
 {
     for (size_t i = 3; i-- > 0;)
-        if (sites[i] && walk_show_rows(w, sublayer_stream_part(s, sites[i]), sites[i], dx))
+        if (sites[i] && walk_show_rows(w, sublayer_stream_branch(s, sites[i]), sites[i], dx))
             return -1;
     return 0;
 }
@@ -891,11 +892,11 @@ static struct matrix stream_before(struct walk *w, const struct sublayer *s)
     const struct sublayer *first = w->stack->layer[w->layer].sublayers;
     if (s > first && s[-1].corrects)
         return walk_corrected(w);
-    const enum site_part part = w->stack->part;
+    const enum site_branch branch = w->stack->branch;
     enum site end = s > first ? sublayer_end(s - 1) : SITE_EMBEDDING;
     const float *values = end == SITE_EMBEDDING
-                              ? walk_value(w, part, SITE_RESID_PRE)
-                              : walk_value(w, sublayer_stream_part(s - 1, end), end);
+                              ? walk_value(w, branch, SITE_RESID_PRE)
+                              : walk_value(w, sublayer_stream_branch(s - 1, end), end);
     return walk_matrix(values, w->texts * w->tokens, w->stack->width);
 }
 
@@ -907,13 +908,13 @@ static struct matrix input_of(struct walk *w, const struct sublayer *s, struct m
         return input_of(w, s - 1, read);
     *read = s->reads == READS_BLOCK_INPUT ? stream_before(w, first) : stream_before(w, s);
     return s->norm_before
-               ? walk_matrix(walk_value(w, s->part, s->at_input), read->rows, read->columns)
+               ? walk_matrix(walk_value(w, s->branch, s->at_input), read->rows, read->columns)
                : *read;
 }
 
 static void drop_out(struct walk *w, const struct sublayer *s, struct matrix rows)
 {
-    dropout_rows(w->run->machine, &w->run->dropout, s->part, w->layer,
+    dropout_rows(w->run->machine, &w->run->dropout, s->branch, w->layer,
                  s->kind == SUBLAYER_MLP ? DROP_MLP : DROP_ATTENTION, rows);
 }
 
@@ -921,7 +922,7 @@ static void drop_out(struct walk *w, const struct sublayer *s, struct matrix row
 static struct matrix sum_of(struct walk *w, const struct sublayer *s)
 {
     const struct matrix x = stream_before(w, s);
-    const float *out = walk_value(w, s->part, s->norm_out ? s->at_out_norm : s->at_out);
+    const float *out = walk_value(w, s->branch, s->norm_out ? s->at_out_norm : s->at_out);
     struct matrix sum = walk_zeros(w, x.rows, x.columns);
     struct matrix added = walk_copy(w, walk_matrix(out, x.rows, x.columns));
     if (!sum.data || !added.data)
@@ -937,7 +938,7 @@ static struct matrix sum_of(struct walk *w, const struct sublayer *s)
 /* From the gradient of the stream to the gradient of the sum before it is scaled by a number. */
 static int scale_back(struct walk *w, const struct sublayer *s, struct matrix dx)
 {
-    const struct slot slot = slot_of(PART_SENTENCE, SLOT_LAYER_SCALE, w->layer);
+    const struct slot slot = slot_of(BRANCH_TEXT, SLOT_LAYER_SCALE, w->layer);
     const float *number = NULL;
     struct family_layout layout;
     if (weights_vector(w->run->weights, slot, &number, w->err))
@@ -970,32 +971,33 @@ static struct matrix write_out_back(struct walk *w, const struct sublayer *s, st
     drop_out(w, s, d);
     walk_scale(d, s->factor);
     if (s->norm_out) {
-        struct matrix out = walk_matrix(walk_value(w, s->part, s->at_out), d.rows, d.columns);
+        struct matrix out = walk_matrix(walk_value(w, s->branch, s->at_out), d.rows, d.columns);
         struct matrix dout = walk_zeros(w, d.rows, d.columns);
         int id = is_mlp ? SLOT_NORM_2_POST : SLOT_NORM_1_POST;
-        if (walk_show_rows(w, s->part, s->at_out_norm, d) ||
-            walk_norm_back(w, walk_slot(w, s->part, id), dout, d, out))
+        if (walk_show_rows(w, s->branch, s->at_out_norm, d) ||
+            walk_norm_back(w, walk_slot(w, s->branch, id), dout, d, out))
             return none;
         d = dout;
     }
-    if (walk_show_rows(w, s->part, s->at_out, d))
+    if (walk_show_rows(w, s->branch, s->at_out, d))
         return none;
     if (s->head.no_out || s->mlp.mixture)
         return d;
     const enum site from = is_mlp ? SITE_MLP_ACT : context_out(&s->head);
     const size_t width = is_mlp ? s->mlp.inner : s->head.heads * s->head.d_v;
-    return walk_product_gradient(w, walk_slot(w, s->part, is_mlp ? SLOT_DOWN : SLOT_O), d,
-                                 walk_matrix(walk_value(w, s->part, from), d.rows, width));
+    return walk_product_gradient(w, walk_slot(w, s->branch, is_mlp ? SLOT_DOWN : SLOT_O), d,
+                                 walk_matrix(walk_value(w, s->branch, from), d.rows, width));
 }
 
 /* Copies that leave the layer, which are merged after the last, or where the walk has a seed. */
 static int leave_back(struct walk *w, struct matrix dx)
 {
-    const enum site_part part = w->stack->part;
+    const enum site_branch branch = w->stack->branch;
     const bool merges = w->layer + 1 == w->stack->layers || w->back->seed_count;
     arena_clear(w->arena);
-    return err_if(walk_show_rows(w, part, SITE_MERGED, dx) || (merges && walk_merge_back(w, dx)) ||
-                  walk_show_heads(w, part, SITE_STREAMS, w->dcopies, w->stack->copies.count));
+    return err_if(walk_show_rows(w, branch, SITE_MERGED, dx) ||
+                  (merges && walk_merge_back(w, dx)) ||
+                  walk_show_heads(w, branch, SITE_STREAMS, w->dcopies, w->stack->copies.count));
 }
 
 /* dx, the gradient of the layer's output, becomes the gradient of its input. */
@@ -1017,7 +1019,7 @@ int walk_layer_back(struct walk *w, struct matrix dx)
             return -1;
         if (s->norm_after) {
             struct matrix dsum = walk_zeros(w, dx.rows, dx.columns);
-            if (walk_norm_back(w, walk_slot(w, s->part, (int)s->norm), dsum, dx, sum_of(w, s)))
+            if (walk_norm_back(w, walk_slot(w, s->branch, (int)s->norm), dsum, dx, sum_of(w, s)))
                 return -1;
             copy_rows(dx, dsum);
         }
@@ -1041,16 +1043,16 @@ int walk_layer_back(struct walk *w, struct matrix dx)
             copy_rows(w->dshared, dy);
             continue;
         }
-        if (s->at_input && walk_show_rows(w, s->part, s->at_input, dy))
+        if (s->at_input && walk_show_rows(w, s->branch, s->at_input, dy))
             return -1;
         if (!s->norm_before)
             add_rows(w->dread, dy);
-        else if (walk_norm_back(w, walk_slot(w, s->part, (int)s->norm), w->dread, dy, w->read))
+        else if (walk_norm_back(w, walk_slot(w, s->branch, (int)s->norm), w->dread, dy, w->read))
             return -1;
     }
     if (w->dfirst.data)
         add_rows(dx, w->dfirst);
     arena_clear(w->arena);
-    return err_if(walk_show_rows(w, w->stack->part, SITE_RESID_PRE, dx) ||
+    return err_if(walk_show_rows(w, w->stack->branch, SITE_RESID_PRE, dx) ||
                   (w->dcopies.data && walk_predict_back(w, dx)));
 }

@@ -153,18 +153,18 @@ static void one_by_one_back(const struct mlp_rule *rule, float *dlogits, const f
 static int shared_back(struct walk *w, const struct sublayer *s, struct matrix dx, struct matrix x,
                        struct matrix d)
 {
-    struct slot feed = walk_slot(w, s->part, SLOT_SHARED_GATE);
-    struct slot key = walk_slot(w, s->part, SLOT_SHARED_SWITCH);
+    struct slot feed = walk_slot(w, s->branch, SLOT_SHARED_GATE);
+    struct slot key = walk_slot(w, s->branch, SLOT_SHARED_SWITCH);
     struct matrix out, down = walk_copy(w, d);
     struct weight weight;
-    if (!down.data || walk_show_rows(w, s->part, SITE_SHARED_OUT, down) ||
+    if (!down.data || walk_show_rows(w, s->branch, SITE_SHARED_OUT, down) ||
         weights_matrix(w->run->weights, key, &weight, w->err))
         return -1;
     if (s->mlp.mixture->beside) {
         struct matrix none = {0}, dout = down;
         down = walk_zeros(w, d.rows, d.columns);
         if (feed_back(w, &s->mlp, feed, none, x, none, &out) ||
-            walk_norm_back(w, walk_slot(w, s->part, SLOT_SHARED_POST), down, dout, out))
+            walk_norm_back(w, walk_slot(w, s->branch, SLOT_SHARED_POST), down, dout, out))
             return -1;
     }
     if (weight_exists(&weight)) {
@@ -189,7 +189,7 @@ static int shared_back(struct walk *w, const struct sublayer *s, struct matrix d
 static struct matrix rows_of(struct walk *w, const struct sublayer *s, size_t expert,
                              struct matrix x)
 {
-    const float *weights = walk_value(w, s->part, SITE_EXPERT_WEIGHTS) + expert;
+    const float *weights = walk_value(w, s->branch, SITE_EXPERT_WEIGHTS) + expert;
     const size_t experts = s->mlp.mixture->experts;
     struct matrix rows = walk_room(w, x.rows, x.columns);
     rows.rows = 0;
@@ -204,10 +204,10 @@ static struct matrix sum_experts(struct walk *w, const struct sublayer *s, struc
 {
     const size_t experts = s->mlp.mixture->experts;
     const struct matrix none = {0};
-    struct slot slot = walk_slot(w, s->part, SLOT_EXPERT_GATE);
+    struct slot slot = walk_slot(w, s->branch, SLOT_EXPERT_GATE);
     struct matrix sum = walk_zeros(w, x.rows, x.columns), out;
     for (size_t expert = 0; expert < experts && sum.data; expert++) {
-        const float *weights = walk_value(w, s->part, SITE_EXPERT_WEIGHTS) + expert;
+        const float *weights = walk_value(w, s->branch, SITE_EXPERT_WEIGHTS) + expert;
         struct matrix rows = rows_of(w, s, expert, x);
         slot.expert = (short)expert;
         if (!rows.data || (rows.rows && feed_back(w, &s->mlp, slot, none, rows, none, &out)))
@@ -225,9 +225,9 @@ static struct matrix sum_experts(struct walk *w, const struct sublayer *s, struc
 static int expert_back(struct walk *w, const struct sublayer *s, size_t expert, struct matrix dx,
                        struct matrix x, struct matrix d, struct matrix dweights)
 {
-    const float *weights = walk_value(w, s->part, SITE_EXPERT_WEIGHTS) + expert;
+    const float *weights = walk_value(w, s->branch, SITE_EXPERT_WEIGHTS) + expert;
     const size_t experts = s->mlp.mixture->experts;
-    struct slot slot = walk_slot(w, s->part, SLOT_EXPERT_GATE);
+    struct slot slot = walk_slot(w, s->branch, SLOT_EXPERT_GATE);
     struct matrix rows = rows_of(w, s, expert, x), dout = rows_of(w, s, expert, d);
     struct matrix drows = walk_zeros(w, x.rows, x.columns), out;
     slot.expert = (short)expert;
@@ -259,10 +259,10 @@ static int router_back(struct walk *w, const struct sublayer *s, struct matrix d
                        struct matrix dweights)
 {
     const struct mixture *m = s->mlp.mixture;
-    const struct slot slot = walk_slot(w, s->part, SLOT_EXPERT_SCALE);
+    const struct slot slot = walk_slot(w, s->branch, SLOT_EXPERT_SCALE);
     struct matrix weights =
-        walk_matrix(walk_value(w, s->part, SITE_EXPERT_WEIGHTS), x.rows, m->experts);
-    struct matrix logits = walk_matrix(walk_value(w, s->part, SITE_ROUTER), x.rows, m->experts);
+        walk_matrix(walk_value(w, s->branch, SITE_EXPERT_WEIGHTS), x.rows, m->experts);
+    struct matrix logits = walk_matrix(walk_value(w, s->branch, SITE_ROUTER), x.rows, m->experts);
     struct matrix dlogits = walk_zeros(w, x.rows, m->experts);
     const float *scales = NULL;
     if (!dlogits.data || weights_vector(w->run->weights, slot, &scales, w->err))
@@ -285,10 +285,10 @@ static int router_back(struct walk *w, const struct sublayer *s, struct matrix d
         else
             choose_back(&s->mlp, matrix_row(dlogits, row), matrix_row(dweights, row),
                         matrix_row(logits, row), matrix_row(weights, row));
-    if (walk_show_rows(w, s->part, SITE_ROUTER, dlogits))
+    if (walk_show_rows(w, s->branch, SITE_ROUTER, dlogits))
         return -1;
     walk_scale(dlogits, m->router_factor > 0 ? m->router_factor : 1);
-    return walk_product_back(w, walk_slot(w, s->part, SLOT_ROUTER), dx, dlogits, x);
+    return walk_product_back(w, walk_slot(w, s->branch, SLOT_ROUTER), dx, dlogits, x);
 }
 
 /* Experts beside the MLP: they and the router read the stream, each through its norm, and their sum
@@ -296,14 +296,14 @@ static int router_back(struct walk *w, const struct sublayer *s, struct matrix d
 static int experts_beside_back(struct walk *w, const struct sublayer *s, struct matrix d)
 {
     const struct mixture *m = s->mlp.mixture;
-    const struct slot router = walk_slot(w, s->part, SLOT_ROUTER_NORM);
+    const struct slot router = walk_slot(w, s->branch, SLOT_ROUTER_NORM);
     const struct matrix read =
-        walk_matrix(walk_value(w, s->part, SITE_LN_EXPERTS), d.rows, d.columns);
+        walk_matrix(walk_value(w, s->branch, SITE_LN_EXPERTS), d.rows, d.columns);
     struct matrix dweights = walk_zeros(w, d.rows, m->experts);
     struct matrix dsum = walk_zeros(w, d.rows, d.columns), dread = walk_zeros(w, d.rows, d.columns),
                   drouted = walk_zeros(w, d.rows, d.columns);
     if (!dweights.data || !dsum.data || !dread.data || !drouted.data ||
-        walk_norm_back(w, walk_slot(w, s->part, SLOT_EXPERTS_POST), dsum, d,
+        walk_norm_back(w, walk_slot(w, s->branch, SLOT_EXPERTS_POST), dsum, d,
                        sum_experts(w, s, read)))
         return -1;
     for (size_t expert = 0; expert < m->experts; expert++)
@@ -311,11 +311,11 @@ static int experts_beside_back(struct walk *w, const struct sublayer *s, struct 
             return -1;
     struct matrix routed = walk_normed(w, router, w->read);
     return err_if(
-        walk_show_rows(w, s->part, SITE_EXPERT_WEIGHTS, dweights) || !routed.data ||
+        walk_show_rows(w, s->branch, SITE_EXPERT_WEIGHTS, dweights) || !routed.data ||
         router_back(w, s, drouted, routed, dweights) ||
         walk_norm_back(w, router, w->dread, drouted, w->read) ||
-        walk_show_rows(w, s->part, SITE_LN_EXPERTS, dread) ||
-        walk_norm_back(w, walk_slot(w, s->part, SLOT_EXPERT_NORM), w->dread, dread, w->read));
+        walk_show_rows(w, s->branch, SITE_LN_EXPERTS, dread) ||
+        walk_norm_back(w, walk_slot(w, s->branch, SLOT_EXPERT_NORM), w->dread, dread, w->read));
 }
 
 static int mixture_back(struct walk *w, const struct sublayer *s, struct matrix dx, struct matrix x,
@@ -330,7 +330,7 @@ static int mixture_back(struct walk *w, const struct sublayer *s, struct matrix 
     for (size_t expert = 0; expert < m->experts; expert++)
         if (expert_back(w, s, expert, dx, x, d, dweights))
             return -1;
-    return err_if(walk_show_rows(w, s->part, SITE_EXPERT_WEIGHTS, dweights) ||
+    return err_if(walk_show_rows(w, s->branch, SITE_EXPERT_WEIGHTS, dweights) ||
                   router_back(w, s, dx, x, dweights));
 }
 
@@ -338,13 +338,13 @@ int walk_mlp_back(struct walk *w, const struct sublayer *s, struct matrix dx, st
                   struct matrix d)
 {
     const struct mlp_rule *rule = &s->mlp;
-    struct slot up_slot = walk_slot(w, s->part, SLOT_UP);
+    struct slot up_slot = walk_slot(w, s->branch, SLOT_UP);
     if (rule->mixture)
         return mixture_back(w, s, dx, x, d);
-    if (walk_show_rows(w, s->part, SITE_MLP_ACT, d))
+    if (walk_show_rows(w, s->branch, SITE_MLP_ACT, d))
         return -1;
     if (!rule->gated) {
-        const float *kept = walk_value(w, s->part, SITE_MLP_UP);
+        const float *kept = walk_value(w, s->branch, SITE_MLP_UP);
         struct matrix before =
             kept ? walk_matrix(kept, d.rows, d.columns) : walk_product(w, up_slot, x);
         if (!before.data || (rule->xielu && xielu_back(w, up_slot, d, before)))
@@ -353,19 +353,19 @@ int walk_mlp_back(struct walk *w, const struct sublayer *s, struct matrix dx, st
             walk_rows(w, d, (struct row_operation){gate_block, .dy = d, .x = before, .own = rule});
         return walk_product_back(w, up_slot, dx, d, x);
     }
-    struct matrix gate = walk_matrix(walk_value(w, s->part, SITE_MLP_GATE), d.rows, d.columns);
-    struct matrix up = walk_matrix(walk_value(w, s->part, SITE_MLP_UP), d.rows, d.columns);
+    struct matrix gate = walk_matrix(walk_value(w, s->branch, SITE_MLP_GATE), d.rows, d.columns);
+    struct matrix up = walk_matrix(walk_value(w, s->branch, SITE_MLP_UP), d.rows, d.columns);
     struct matrix dup = walk_room(w, d.rows, d.columns);
     struct matrix thin = rule->sparse ? walk_copy(w, gate) : gate;
     if (rule->sparse && thin.data)
         thin_rows(thin, rule->deviations);
     if (!thin.data || gated_back(w, rule, d, dup, thin, up) ||
-        walk_show_rows(w, s->part, SITE_MLP_UP, dup))
+        walk_show_rows(w, s->branch, SITE_MLP_UP, dup))
         return -1;
     if (rule->sparse)
         thin_rows_backward(d, gate, rule->deviations);
-    if (walk_show_rows(w, s->part, SITE_MLP_GATE, d) ||
-        walk_product_back(w, walk_slot(w, s->part, SLOT_GATE), dx, d, x))
+    if (walk_show_rows(w, s->branch, SITE_MLP_GATE, d) ||
+        walk_product_back(w, walk_slot(w, s->branch, SLOT_GATE), dx, d, x))
         return -1;
     if (!rule->given)
         return walk_product_back(w, up_slot, dx, dup, x);

@@ -143,8 +143,8 @@ static size_t page_words(struct cache_layer *layers, const struct config *c,
 {
     size_t words = 0, mixed = 0;
     for (size_t i = 0; i < c->n_layer; i++) {
-        const struct layer *own = layer_of(c, PART_SENTENCE, i);
-        const struct sublayer *attention = layer_attention(own, PART_SENTENCE);
+        const struct layer *own = layer_of(c, BRANCH_TEXT, i);
+        const struct sublayer *attention = layer_attention(own, BRANCH_TEXT);
         const struct head_rule *rule = attention ? &attention->head : NULL;
         struct cache_layer layer = layer_of_page(rule, precision);
         bool borrows = rule && rule->borrows;
@@ -233,31 +233,32 @@ float *cache_mixer(const struct cache *cache, size_t layer, bool after)
     return (after ? cache->mixed_next : cache->mixed) + cache->layers[layer].mixed;
 }
 
-void *cache_keys(const struct cache *cache, size_t layer, size_t group, size_t token)
+void *cache_keys(const struct cache *cache, size_t layer, size_t kv_head, size_t token)
 {
     const struct cache_layer *own = &cache->layers[layer];
     assert(token / KEY_PANEL < cache->page_count);
-    return cache->pages[token / KEY_PANEL] + own->first + group * own->key_words;
+    return cache->pages[token / KEY_PANEL] + own->first + kv_head * own->key_words;
 }
 
-void *cache_values(const struct cache *cache, size_t layer, size_t group, size_t token)
+void *cache_values(const struct cache *cache, size_t layer, size_t kv_head, size_t token)
 {
     const struct cache_layer *own = &cache->layers[layer];
     float *values =
         cache_keys(cache, layer, own->rule->kv_heads, token); /* values follow the keys */
     return cache->precision == PRECISION_BF16
-               ? values + group * own->value_words
-               : values + token % KEY_PANEL * own->value_words + group * own->rule->d_v;
+               ? values + kv_head * own->value_words
+               : values + token % KEY_PANEL * own->value_words + kv_head * own->rule->d_v;
 }
 
-void cache_store(struct cache *cache, size_t layer, size_t group, struct matrix k, struct matrix v)
+void cache_store(struct cache *cache, size_t layer, size_t kv_head, struct matrix k,
+                 struct matrix v)
 {
     const struct head_rule *rule = cache->layers[layer].rule;
     for (size_t row = 0; row < k.rows; row++) {
         size_t token = cache->count + row, offset = token % KEY_PANEL;
         const float *key = matrix_row(k, row), *value = matrix_row(v, row);
-        void *keys = cache_keys(cache, layer, group, token);
-        void *values = cache_values(cache, layer, group, token);
+        void *keys = cache_keys(cache, layer, kv_head, token);
+        void *values = cache_values(cache, layer, kv_head, token);
         if (cache->precision == PRECISION_BF16) {
             put_key(keys, offset, key, rule->d_k);
             put_value(values, offset, value, rule->d_v);
@@ -310,8 +311,8 @@ void cache_forget(struct cache *cache, size_t count)
             if (!pairs)
                 memset(cache_values(cache, layer, 0, token), 0,
                        (KEY_PANEL - offset) * own->value_words * sizeof(float));
-            for (size_t group = 0; pairs && group < own->rule->kv_heads; group++)
-                cut_values(cache_values(cache, layer, group, token), offset, own->rule->d_v);
+            for (size_t kv_head = 0; pairs && kv_head < own->rule->kv_heads; kv_head++)
+                cut_values(cache_values(cache, layer, kv_head, token), offset, own->rule->d_v);
         }
 }
 

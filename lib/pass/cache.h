@@ -67,7 +67,8 @@ int cache_reserve(struct cache *cache, enum precision precision, size_t count, s
 /* Append the keys [T, dk] and values [T, dv] of one key/value head to reserved memory; count
  * `count` more tokens, after all layers have stored them; keep only the first `count` tokens: with
  * mixers, whose states cannot go back, none, all, or those before the last cache_add. */
-void cache_store(struct cache *cache, size_t layer, size_t group, struct matrix k, struct matrix v);
+void cache_store(struct cache *cache, size_t layer, size_t kv_head, struct matrix k,
+                 struct matrix v);
 void cache_add(struct cache *cache, size_t count);
 void cache_forget(struct cache *cache, size_t count);
 
@@ -81,8 +82,8 @@ int cache_copy(struct cache *cache, const struct cache *from, struct err *err);
 /* The panel [dk, KEY_PANEL] of floats with a token's key; the rows of values from that token on,
  * matrix_stride(Hkv·dv) of the layer apart; in bf16 the pages of pairs (uint32_t) with that token.
  * Memory that is not stored yet has finite numbers. */
-void *cache_keys(const struct cache *cache, size_t layer, size_t group, size_t token);
-void *cache_values(const struct cache *cache, size_t layer, size_t group, size_t token);
+void *cache_keys(const struct cache *cache, size_t layer, size_t kv_head, size_t token);
+void *cache_values(const struct cache *cache, size_t layer, size_t kv_head, size_t token);
 
 /* The running sums of a head in linear attention, which a pass continues. */
 struct cache_sum *cache_sum(const struct cache *cache, size_t layer, size_t head);

@@ -65,16 +65,16 @@ static size_t tokens_of(const struct tensor *values)
     return values->shape[values->rank - 2];
 }
 
-const struct tensor *edit_source_choose(const struct edit_source *source, size_t layer,
-                                        size_t number, size_t tokens)
+const struct tensor *edit_donor_choose(const struct edit_donor *donor, size_t layer, size_t number,
+                                       size_t tokens)
 {
-    const struct tensor *values = source->values + layer * source->count;
+    const struct tensor *values = donor->values + layer * donor->count;
     size_t enough = 0;
-    for (size_t i = 0; i < source->count; i++)
+    for (size_t i = 0; i < donor->count; i++)
         enough += tokens_of(&values[i]) >= tokens;
     if (!enough)
         return NULL;
-    size_t nth = enough == 1 ? 0 : rng_below(source->seed, number, enough);
+    size_t nth = enough == 1 ? 0 : rng_below(donor->seed, number, enough);
     for (size_t i = 0;; i++)
         if (tokens_of(&values[i]) >= tokens && nth-- == 0)
             return &values[i];
@@ -127,10 +127,10 @@ static void edit_row(const struct edit *edit, const struct edit_block *block, fl
 
 static void apply(const struct edit *edit, const struct edit_block *block, size_t head)
 {
-    const struct edit_source *source = edit->source;
+    const struct edit_donor *donor = edit->donor;
     size_t layer = site_row(edit->site)->in_layer ? block->layer : 0;
     const struct tensor *values =
-        source ? edit_source_choose(source, layer, block->number, block->row_places) : NULL;
+        donor ? edit_donor_choose(donor, layer, block->number, block->row_places) : NULL;
     size_t rank = values ? values->rank : 0;
     size_t step = values ? values->stride[rank - 1] : 0;
     const float *from = values ? values->data : NULL;
@@ -138,7 +138,7 @@ static void apply(const struct edit *edit, const struct edit_block *block, size_
         from += (block->first_head + head) * values->stride[0];
     for (size_t i = 0; i < block->rows; i++) {
         size_t row = block->first_row + (block->one_row ? 0 : i);
-        bool unknown = edit->source && edit->source->longest != SIZE_MAX &&
+        bool unknown = edit->donor && edit->donor->longest != SIZE_MAX &&
                        row >= block->row_places; /* a token after the prompt */
         if (!unknown && indices_have(&edit->tokens, row, block->row_places, block->grows))
             edit_row(edit, block, block->data + head * block->head_stride + i * block->row_stride,
@@ -242,7 +242,7 @@ static int check_point(const struct edit *edit, const struct model_point *point,
     case EDIT_BORROWED:
         return err_unsupported(
             err, "%s: layer %d reads the keys and values of layer %d: edit those", words,
-            point->layer, stack_head(config, PART_SENTENCE, (size_t)point->layer)->kv_layer);
+            point->layer, stack_head(config, BRANCH_TEXT, (size_t)point->layer)->kv_layer);
     default:
         return err_unsupported(err,
                                "%s: expected a tensor that the pass goes on with, found '%s', "
@@ -291,13 +291,14 @@ int edits_check_text(const struct edits *edits, const struct config *config, siz
     for (size_t i = 0; edits && i < edits->count; i++) {
         const struct edit *edit = &edits->items[i];
         const enum site_axes axes = site_axes(edit->site);
-        enum site_part part = site_part(edit->site);
-        bool at_itself = part == PART_MIXER || (part == PART_SENTENCE && !config_is_cross(config));
+        enum site_branch branch = site_branch(edit->site);
+        bool at_itself =
+            branch == BRANCH_MIXER || (branch == BRANCH_TEXT && !config_is_cross(config));
         bool is_map = axes == AXES_HEAD_QUERY_KEY;
         size_t keys = at_itself ? tokens : source;
-        size_t queries = part == PART_SOURCE ? source : tokens;
-        size_t rows = axes == AXES_GROUP_TOKEN_DIM ? keys : queries;
-        const struct edit_source *from = edit->source;
+        size_t queries = branch == BRANCH_SOURCE ? source : tokens;
+        size_t rows = axes == AXES_KV_HEAD_TOKEN_DIM ? keys : queries;
+        const struct edit_donor *from = edit->donor;
         if (check_indices(edit, &edit->tokens, "token", rows, err) ||
             (is_map && check_indices(edit, &edit->columns, "key", keys, err)))
             return -1;
@@ -313,7 +314,7 @@ int edits_check_text(const struct edits *edits, const struct config *config, siz
 
 bool pass_edits(const struct pass *pass, enum site site, size_t layer)
 {
-    return pass->edits && edits_have(pass->edits, SITE_OF(pass->part, site), layer);
+    return pass->edits && edits_have(pass->edits, SITE_OF(pass->branch, site), layer);
 }
 
 /* The block of a text for a site: rows of queries or of keys. */
@@ -321,8 +322,8 @@ static struct edit_block block_of(const struct pass *pass, enum site site, size_
                                   size_t text)
 {
     const struct batch *batch = pass->batch;
-    enum site own = SITE_OF(pass->part, site);
-    bool of_keys = site_axes(own) == AXES_GROUP_TOKEN_DIM;
+    enum site own = SITE_OF(pass->branch, site);
+    bool of_keys = site_axes(own) == AXES_KV_HEAD_TOKEN_DIM;
     const struct edit_token *token = pass->edit_token;
     struct batch_rows rows = (of_keys ? batch->keys : batch->queries)[text];
     size_t queries = token ? token->tokens : batch_prompt(batch, text);

@@ -27,7 +27,7 @@ enum edit_op {
     EDIT_SCALE,   /* * number */
     EDIT_TAKE,    /* = the element of the source with the same indices */
     EDIT_ADD,     /* + number, or number times the element of the source */
-    EDIT_PROJECT, /* - the part along the source's row */
+    EDIT_PROJECT, /* - the part along the donor's row */
     EDIT_FORBID,  /* of SITE_MASKED: mask the key; the weights are made of the other scores */
 };
 
@@ -47,7 +47,7 @@ struct edit_indices {
 /* Values of other texts, or of a file, with the site's axes; an axis along which they are equal has
  * stride 0. Of several texts, each text in the pass gets one that is at least as long, chosen by
  * the seed and the text's number. */
-struct edit_source {
+struct edit_donor {
     const struct tensor *values; /* [layer][count], set for each layer that is edited */
     size_t count;
     uint64_t seed;
@@ -55,10 +55,10 @@ struct edit_source {
     bool exact;     /* a text must have `longest` tokens */
 };
 
-/* Choose one of the source's texts that have enough tokens, by the number of the text that gets its
+/* Choose one of the donor's texts that have enough tokens, by the number of the text that gets its
  * values; NULL: there is none. */
-const struct tensor *edit_source_choose(const struct edit_source *source, size_t layer,
-                                        size_t number, size_t tokens);
+const struct tensor *edit_donor_choose(const struct edit_donor *donor, size_t layer, size_t number,
+                                       size_t tokens);
 
 /* Changes a block: all rows of a text in a layer, or those that a cache lacks; with indices, each
  * run of listed heads, rows and columns. Of an attention map, one row of a head; several threads
@@ -74,7 +74,7 @@ struct edit {
     struct edit_indices tokens;        /* rows: queries; of k and v, keys */
     struct edit_indices columns;       /* keys, channels, dimensions of a head, experts or words */
     float number;
-    const struct edit_source *source;
+    const struct edit_donor *donor;
     edit_function *function; /* in place of `op`; NULL: none */
     void *context;
     const char *words; /* the edit's name in messages: "--ablate 9.6"; NULL: "edit" */

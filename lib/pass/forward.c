@@ -30,14 +30,14 @@ int batch_check_length(const struct config *config, size_t count, struct err *er
     return err_about(err, learned ? ERR_ABOUT_LENGTH : ERR_ABOUT_CONTEXT);
 }
 
-int batch_check_ids(const struct config *config, enum site_part part, const uint32_t *ids,
+int batch_check_ids(const struct config *config, enum site_branch branch, const uint32_t *ids,
                     size_t count, size_t past, struct err *err)
 {
     size_t length = count > SIZE_MAX - past ? SIZE_MAX : past + count;
     if (batch_check_length(config, count ? length : 0, err))
         return -1;
-    size_t rows = stack_of(config, part)->embed.rows;
-    const struct embed_rule *rule = &stack_of(config, part)->embed;
+    size_t rows = stack_of(config, branch)->embed.rows;
+    const struct embed_rule *rule = &stack_of(config, branch)->embed;
     bool few = rule->given && !rule->given_lenient && rule->given_rows < rows;
     rows = few ? rule->given_rows : rows;
     for (size_t i = 0; i < count; i++)
@@ -59,7 +59,7 @@ static int check_text(const struct config *config, const struct text *text, stru
     assert(!text->cache || text->cache->config == config);
     assert(!text->source_cache == !(text->cache && has_encoder(config)));
     assert(!encoded || encoded == text->source_count);
-    if (batch_check_ids(config, PART_SENTENCE, text->ids, text->count, past, err))
+    if (batch_check_ids(config, BRANCH_TEXT, text->ids, text->count, past, err))
         return -1;
     for (size_t i = 0; text->segments && config->n_segments && i < text->count; i++)
         if (text->segments[i] >= config->n_segments)
@@ -72,7 +72,7 @@ static int check_text(const struct config *config, const struct text *text, stru
                    : 0;
     if (!text->source_ids)
         return err_usage(err, "expected a second text (--source): the model has cross-attention");
-    return batch_check_ids(config, PART_SOURCE, text->source_ids, text->source_count, 0, err)
+    return batch_check_ids(config, BRANCH_SOURCE, text->source_ids, text->source_count, 0, err)
                ? err_prefix(err, "source")
                : 0;
 }
@@ -165,7 +165,7 @@ void embed_tokens(struct weights *weights, const struct stack *stack, const stru
             memcpy(row, text->rows + i * rows.columns, rows.columns * sizeof *row);
             continue;
         }
-        weights_embed_token(weights, (int)stack->part, row, text->ids[i]);
+        weights_embed_token(weights, (int)stack->branch, row, text->ids[i]);
         scale_row(row, row, rows.columns, embed_scale(&stack->embed, text->ids, rows.rows, i));
     }
 }
@@ -182,7 +182,7 @@ void embed_places(struct weights *weights, const struct config *config, const st
         if (rule->segments)
             weights_add_segment(weights, row, text->segments ? text->segments[i] : 0);
         if (placed)
-            weights_add_position(weights, (int)stack->part, row, counts ? past : SIZE_MAX);
+            weights_add_position(weights, (int)stack->branch, row, counts ? past : SIZE_MAX);
         past += counts;
     }
 }
@@ -294,7 +294,7 @@ const float *forward_mixing(const struct run *run, int id, size_t layer, const f
     struct pass pass = {.machine = run->machine,
                         .config = run->config,
                         .weights = run->weights,
-                        .stack = stack_of(run->config, PART_SENTENCE),
+                        .stack = stack_of(run->config, BRANCH_TEXT),
                         .err = err};
     const size_t C = run->config->n_embd, count = pass.stack->copies.count;
     const size_t size = id == SLOT_COPY_PREDICT ? count * count : count;
@@ -392,14 +392,14 @@ static enum pass_state embed(struct pass *pass)
                      batch->queries[s].past,
                      matrix_rows(sum, batch->queries[s].first, batch->queries[s].count));
     if (rule->norm) {
-        int part = pass->config->own_tables ? (int)pass->part : PART_SENTENCE;
-        PASS_TRY(pass_norm(pass, slot_of_end(part, SLOT_EMBED_NORM), sum, sum));
+        int branch = pass->config->own_tables ? (int)pass->branch : BRANCH_TEXT;
+        PASS_TRY(pass_norm(pass, slot_of_end(branch, SLOT_EMBED_NORM), sum, sum));
     }
     if (rule->project == PROJECT_LAST)
         PASS_TRY(pass_product(pass, projection, x, sum, ACTIVATION_NONE));
     PASS_TRY(pass_check_rows(pass, SITE_EMBEDDING, 0, x));
     PASS_TRY(tap_rows(pass, SITE_EMBEDDING, 0, x));
-    dropout_rows(pass->machine, &pass->dropout, pass->part, 0, DROP_EMBEDDING, x);
+    dropout_rows(pass->machine, &pass->dropout, pass->branch, 0, DROP_EMBEDDING, x);
     PASS_TRY(embed_given(pass, x));
     return make_copies(pass);
 }
@@ -751,8 +751,8 @@ static enum pass_state write_out(struct pass *pass, const struct sublayer *s, si
         PASS_TRY(pass_norm(pass, pass_slot(pass, id, layer), out, out));
         PASS_TRY(tap_rows(pass, s->at_out_norm, layer, out));
     }
-    dropout_rows(pass->machine, &pass->dropout, s->part, layer, is_mlp ? DROP_MLP : DROP_ATTENTION,
-                 out);
+    dropout_rows(pass->machine, &pass->dropout, s->branch, layer,
+                 is_mlp ? DROP_MLP : DROP_ATTENTION, out);
     if (s->replaces && x.columns != out.columns) {
         scratch->x = out; /* of a last layer, which may have another width */
         return PASS_ON;
@@ -771,7 +771,7 @@ static enum pass_state write_out(struct pass *pass, const struct sublayer *s, si
 /* x = a number of the layer · x */
 static enum pass_state scale_layer(struct pass *pass, size_t layer)
 {
-    struct slot slot = slot_of(PART_SENTENCE, SLOT_LAYER_SCALE, layer);
+    struct slot slot = slot_of(BRANCH_TEXT, SLOT_LAYER_SCALE, layer);
     const float *number = NULL;
     if (weights_vector(pass->weights, slot, &number, pass->err))
         return PASS_FAILED;
@@ -784,7 +784,7 @@ static enum pass_state tap_stream(struct pass *pass, const struct sublayer *s,
                                   const enum site sites[3], size_t layer)
 {
     for (size_t i = 0; i < 3 && sites[i]; i++) {
-        bool of_cross = sublayer_stream_part(s, sites[i]) == PART_CROSS;
+        bool of_cross = sublayer_stream_branch(s, sites[i]) == BRANCH_CROSS;
         PASS_TRY(tap_rows(of_cross ? pass->cross : pass, sites[i], layer, pass->scratch.x));
     }
     return PASS_ON;
@@ -808,18 +808,18 @@ static enum pass_state run_layer(struct pass *pass, size_t layer)
     const struct layer *own = &pass->stack->layer[layer];
     const struct sublayer *list = own->sublayers, *end = list + own->count;
     const bool copies = pass->stack->copies.count;
-    struct pass beside = *pass; /* another part than the stream's, with the same buffers */
+    struct pass beside = *pass; /* another branch than the stream's, with the same buffers */
     struct matrix x = pass->scratch.x, y = x; /* y: the input of a sublayer */
     if (copies)
         PASS_TRY(predict_copies(pass, layer));
     if (!pass->attended) /* else x already has these edits */
         PASS_TRY(tap_rows(pass, SITE_RESID_PRE, layer, x));
     for (const struct sublayer *s = list; s < end; s++) {
-        beside.part = s->part;
-        struct pass *p = s->part == pass->part   ? pass
-                         : s->part == PART_CROSS ? pass->cross
-                                                 : &beside;
-        struct pass *outside = s->part == PART_MIXER ? pass : p;
+        beside.branch = s->branch;
+        struct pass *p = s->branch == pass->branch   ? pass
+                         : s->branch == BRANCH_CROSS ? pass->cross
+                                                     : &beside;
+        struct pass *outside = s->branch == BRANCH_MIXER ? pass : p;
         if (s->reads == READS_STREAM)
             PASS_TRY(enter_sublayer(outside, s, layer, &y));
         if (s->at_input)
@@ -909,11 +909,11 @@ static enum pass_state transform(struct pass *pass, const struct unembed_rule *r
 /* logits [T, V] = cap((y [T, C] · unembedding [C, V] + bias) / divisor) */
 static int make_logits(struct pass *pass, struct matrix logits, struct matrix y)
 {
-    const struct unembed_rule *rule = &stack_of(pass->config, PART_SENTENCE)->unembed;
+    const struct unembed_rule *rule = &stack_of(pass->config, BRANCH_TEXT)->unembed;
     struct weight unembedding;
     const float *bias = NULL;
     if (weights_unembedding(pass->weights, &unembedding, pass->err) ||
-        weights_vector(pass->weights, slot_of_text(SLOT_HEAD_BIAS), &bias, pass->err))
+        weights_vector(pass->weights, slot_of_text(SLOT_UNEMBED_BIAS), &bias, pass->err))
         return -1;
     linear(pass->machine, logits, y, &unembedding, ACTIVATION_NONE);
     for (size_t row = 0; row < logits.rows; row++) {
@@ -954,7 +954,7 @@ static enum pass_state unembed(struct pass *pass, struct matrix y)
     if (rule->at_dense)
         PASS_TRY(tap_rows(pass, rule->at_dense, 0, y));
     if (rule->at_result == SITE_DISCRIMINATOR) { /* one logit of each token, [T, 1] */
-        PASS_TRY(dense(pass, SLOT_DISCRIMINATOR_HEAD, &y, ACTIVATION_NONE));
+        PASS_TRY(dense(pass, SLOT_DISCRIMINATOR_LOGIT, &y, ACTIVATION_NONE));
         return tap_rows(pass, SITE_DISCRIMINATOR, 0, y);
     }
     if (rule->at_result != SITE_LOGITS)
@@ -980,9 +980,9 @@ static enum pass_state norm_last(struct pass *pass, struct matrix *y)
 {
     bool normed = pass->stack->unembed.norm;
     *y = normed ? pass_lent(pass, SITE_LN_F, 0, pass->scratch.norm) : pass->scratch.x;
-    return normed
-               ? pass_norm(pass, slot_of_end((int)pass->part, SLOT_FINAL_NORM), *y, pass->scratch.x)
-               : PASS_ON;
+    return normed ? pass_norm(pass, slot_of_end((int)pass->branch, SLOT_FINAL_NORM), *y,
+                              pass->scratch.x)
+                  : PASS_ON;
 }
 
 static enum pass_state final_norm(struct pass *pass, struct matrix *y)
@@ -998,7 +998,7 @@ static enum pass_state final_norm(struct pass *pass, struct matrix *y)
 static enum pass_state run_layers(struct pass *pass, size_t first)
 {
     const struct config *c = pass->config;
-    size_t before = pass->part == PART_SOURCE ? 0 : stack_of(c, PART_SOURCE)->layers;
+    size_t before = pass->branch == BRANCH_SOURCE ? 0 : stack_of(c, BRANCH_SOURCE)->layers;
     for (size_t layer = first; layer < pass->stack->layers; layer++) {
         PASS_TRY(run_layer(pass, layer));
         progress_tell(pass->machine->progress, before + layer + 1, config_layers(c));
@@ -1010,16 +1010,16 @@ static enum pass_state run_layers(struct pass *pass, size_t first)
  * encoder the output is the embedding: no layers, no norm.) */
 static enum pass_state encode(struct pass *pass)
 {
-    const struct stack *stack = stack_of(pass->config, PART_SOURCE);
+    const struct stack *stack = stack_of(pass->config, BRANCH_SOURCE);
     struct pass sources = *pass;
     struct batch batch;
-    enum site first_use = stack->layers ? SITE_OF(PART_CROSS, SITE_K) : SITE_K;
-    bool needed = site_set_has_part(pass->tap->watch->any, PART_SOURCE) ||
+    enum site first_use = stack->layers ? SITE_OF(BRANCH_CROSS, SITE_K) : SITE_K;
+    bool needed = site_set_has_branch(pass->tap->watch->any, BRANCH_SOURCE) ||
                   site_order(pass->config, first_use, 0) <= pass->end; /* its keys are needed */
     if (!needed || !pass->batch->source_tokens)
         return PASS_ON;
     sources.batch = &batch;
-    sources.part = PART_SOURCE;
+    sources.branch = BRANCH_SOURCE;
     sources.stack = stack;
     sources.first_layer = pass->config->n_layer;
     sources.scratch = (struct scratch){0};
@@ -1067,9 +1067,9 @@ static size_t end_of(const struct run *run, const struct watch *watch)
 {
     const struct config *c = run->config;
     bool encodes = has_encoder(c) && run->batch->source_tokens;
-    bool mixes = layer_mixer(layer_of(c, PART_SENTENCE, c->n_layer - 1));
-    enum site last = encodes                     ? SITE_OF(PART_CROSS, SITE_V)
-                     : mixes && !c->mixer.beside ? SITE_OF(PART_MIXER, SITE_CONTEXT)
+    bool mixes = layer_mixer(layer_of(c, BRANCH_TEXT, c->n_layer - 1));
+    enum site last = encodes                     ? SITE_OF(BRANCH_CROSS, SITE_V)
+                     : mixes && !c->mixer.beside ? SITE_OF(BRANCH_MIXER, SITE_CONTEXT)
                                                  : SITE_V;
     return run->batch->cached ? num_max(watch->end, site_order(c, last, c->n_layer - 1))
                               : watch->end;
@@ -1080,7 +1080,7 @@ static struct pass begin_pass(const struct run *run, struct arena *arena, struct
 {
     return (struct pass){.machine = run->machine,
                          .config = run->config,
-                         .stack = stack_of(run->config, PART_SENTENCE),
+                         .stack = stack_of(run->config, BRANCH_TEXT),
                          .weights = run->weights,
                          .batch = run->batch,
                          .dropout = run->dropout,

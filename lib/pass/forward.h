@@ -80,8 +80,8 @@ static inline size_t batch_prompt(const struct batch *batch, size_t text)
 /* Refuse a text without tokens, or with more than the model has positions. */
 int batch_check_length(const struct config *config, size_t count, struct err *err);
 
-/* Check the length of ids after `past` others; refuse an id beyond the vocabulary of a part. */
-int batch_check_ids(const struct config *config, enum site_part part, const uint32_t *ids,
+/* Check the length of ids after `past` others; refuse an id beyond the vocabulary of a branch. */
+int batch_check_ids(const struct config *config, enum site_branch branch, const uint32_t *ids,
                     size_t count, size_t past, struct err *err);
 
 /* Check the texts and assign their rows. Refused: lengths as above (with cached tokens), an id or a
@@ -109,9 +109,9 @@ struct dropout {
 enum dropout_place { DROP_EMBEDDING, DROP_WEIGHTS, DROP_ATTENTION, DROP_MLP, DROP_PLACES };
 
 /* The dropout of a place, with a key of its own; drop rows of it. */
-struct dropout dropout_at(const struct dropout *all, enum site_part part, size_t layer,
+struct dropout dropout_at(const struct dropout *all, enum site_branch branch, size_t layer,
                           enum dropout_place place);
-void dropout_rows(struct machine *machine, const struct dropout *all, enum site_part part,
+void dropout_rows(struct machine *machine, const struct dropout *all, enum site_branch branch,
                   size_t layer, enum dropout_place place, struct matrix rows);
 
 struct run {

@@ -666,8 +666,8 @@ static void give_row(const struct mixing *mix, enum site id, size_t head, size_t
                      const float *values)
 {
     const struct attention_map_row row = {
-        SITE_OF(PART_MIXER, id), (int)mix->layer, mix->text, head, query,
-        mix->maps.columns,       values};
+        SITE_OF(BRANCH_MIXER, id), (int)mix->layer, mix->text, head, query,
+        mix->maps.columns,         values};
     mix->maps.take(mix->pass->tap->context, &row);
 }
 
@@ -718,11 +718,11 @@ static int borrow(struct mixing *mix, struct lent *lent, enum site id, size_t te
     struct pass *pass = mix->pass;
     struct mixer_memory *memory = pass->scratch.mixers;
     const struct batch *batch = pass->batch;
-    const size_t heads = site_heads(pass->config, SITE_OF(PART_MIXER, id), mix->layer);
+    const size_t heads = site_heads(pass->config, SITE_OF(BRANCH_MIXER, id), mix->layer);
     const size_t rows = batch->queries[text].count, longest = batch->longest_queries;
     const size_t threads = pool_threads(pass->machine->pool);
     const size_t states = id == SITE_STATES ? mix->m->d_k * mix->m->d_v : 0;
-    struct attention_map_loan loan = {.site = SITE_OF(PART_MIXER, id),
+    struct attention_map_loan loan = {.site = SITE_OF(BRANCH_MIXER, id),
                                       .layer = (int)mix->layer,
                                       .text = text,
                                       .queries = rows,
@@ -751,9 +751,9 @@ static int borrow(struct mixing *mix, struct lent *lent, enum site id, size_t te
 /* Announce matrices that are not lent. */
 static int announce(struct mixing *mix, enum site id, size_t text, const struct lent *lent)
 {
-    const size_t heads = site_heads(mix->pass->config, SITE_OF(PART_MIXER, id), mix->layer);
+    const size_t heads = site_heads(mix->pass->config, SITE_OF(BRANCH_MIXER, id), mix->layer);
     const size_t shape[] = {heads, mix->pass->batch->queries[text].count, lent->columns};
-    const bool has_heads = site_has_heads(SITE_OF(PART_MIXER, id));
+    const bool has_heads = site_has_heads(SITE_OF(BRANCH_MIXER, id));
     if (mix->pass->tap->lend)
         return 0;
     return tap_show(mix->pass, id, mix->layer, text,
@@ -774,7 +774,7 @@ static enum pass_state show_maps(struct mixing *mix, enum site id)
             err_usage(pass->err,
                       "'%s': expected a whole text in one pass, found one that continues tokens in "
                       "a cache",
-                      site_name(SITE_OF(PART_MIXER, id)));
+                      site_name(SITE_OF(BRANCH_MIXER, id)));
             return PASS_FAILED;
         }
         if (borrow(mix, &mix->maps, id, mix->text, &pass->scratch.mixers->maps))

@@ -310,8 +310,8 @@ const float *forward_expert(const struct run *run, const float *x, size_t layer,
     struct pass pass = {
         .machine = run->machine, .config = run->config, .weights = run->weights, .err = err};
     const struct mlp_rule *rule =
-        &layer_mlp(layer_of(run->config, PART_SENTENCE, layer), PART_SENTENCE)->mlp;
-    struct slot gate = slot_of(PART_SENTENCE, SLOT_EXPERT_GATE, layer);
+        &layer_mlp(layer_of(run->config, BRANCH_TEXT, layer), BRANCH_TEXT)->mlp;
+    struct slot gate = slot_of(BRANCH_TEXT, SLOT_EXPERT_GATE, layer);
     const size_t channels = run->config->n_embd, latent = rule->mixture->latent;
     const size_t width = latent ? latent : channels;
     float *y = arena_alloc(arena, width + 2 * rule->inner + latent, sizeof *y, err);
@@ -322,7 +322,7 @@ const float *forward_expert(const struct run *run, const float *x, size_t layer,
     pass.scratch.up = (struct matrix){y + width + rule->inner, 1, rule->inner, rule->inner};
     struct matrix from = {(float *)x, 1, channels, channels}; /* it is only read */
     struct matrix narrow = {y + width + 2 * rule->inner, 1, latent, latent};
-    const struct slot in = slot_of(PART_SENTENCE, SLOT_EXPERT_IN, layer);
+    const struct slot in = slot_of(BRANCH_TEXT, SLOT_EXPERT_IN, layer);
     if (latent && pass_product(&pass, in, narrow, from, ACTIVATION_NONE) == PASS_FAILED)
         return NULL;
     from = latent ? narrow : from;

@@ -16,35 +16,36 @@
 
 bool pass_watches(const struct pass *pass, enum site id, size_t layer)
 {
-    return watch_has(pass->tap->watch, SITE_OF(pass->part, id), layer);
+    return watch_has(pass->tap->watch, SITE_OF(pass->branch, id), layer);
 }
 
 bool pass_goes_to(const struct pass *pass, enum site id, size_t layer)
 {
-    return site_order(pass->config, SITE_OF(pass->part, id), layer) <= pass->end;
+    return site_order(pass->config, SITE_OF(pass->branch, id), layer) <= pass->end;
 }
 
 enum pass_state pass_after(const struct pass *pass, enum site id, size_t layer)
 {
-    return site_order(pass->config, SITE_OF(pass->part, id), layer) < pass->end ? PASS_ON
-                                                                                : PASS_OVER;
+    return site_order(pass->config, SITE_OF(pass->branch, id), layer) < pass->end ? PASS_ON
+                                                                                  : PASS_OVER;
 }
 
 size_t pass_heads_of(const struct pass *pass, enum site site, size_t layer)
 {
-    return site_heads(pass->config, SITE_OF(pass->part, site), layer);
+    return site_heads(pass->config, SITE_OF(pass->branch, site), layer);
 }
 
 struct span pass_heads(const struct pass *pass, enum site site, size_t layer)
 {
     const struct watch *watch = pass->tap->watch;
-    bool of_keys = site_axes(SITE_OF(pass->part, site)) == AXES_GROUP_TOKEN_DIM;
+    bool of_keys = site_axes(SITE_OF(pass->branch, site)) == AXES_KV_HEAD_TOKEN_DIM;
     size_t heads = pass_heads_of(pass, site, layer);
     size_t group = num_max(pass->stack->heads / heads, 1);
-    if (watch->head_count == 0 || pass->part == PART_MIXER ||
-        site_axes(SITE_OF(pass->part, site)) == AXES_COPY_TOKEN_CHANNEL ||
+    if (watch->head_count == 0 || pass->branch == BRANCH_MIXER ||
+        site_axes(SITE_OF(pass->branch, site)) == AXES_COPY_TOKEN_CHANNEL ||
         pass_goes_to(pass, SITE_ATTN_OUT, layer) ||
-        stack_head(pass->config, pass->part, layer)->differ > 0 || (of_keys && pass->batch->cached))
+        stack_head(pass->config, pass->branch, layer)->differ > 0 ||
+        (of_keys && pass->batch->cached))
         return (struct span){0, heads};
     size_t first = num_min(watch->first_head / group, heads); /* an encoder may have fewer heads */
     size_t end = num_min((watch->first_head + watch->head_count - 1) / group + 1, heads);
@@ -63,13 +64,13 @@ struct batch_rows pass_rows(const struct pass *pass, enum site site, size_t text
         return pass_logit_rows(pass, text);
     if (site == SITE_POOLED)
         return (struct batch_rows){text, 1, 0};
-    bool of_keys = site_axes(site) == AXES_GROUP_TOKEN_DIM;
+    bool of_keys = site_axes(site) == AXES_KV_HEAD_TOKEN_DIM;
     return (of_keys ? pass->batch->keys : pass->batch->queries)[text];
 }
 
 enum precision pass_attention_precision(const struct pass *pass)
 {
-    const struct sublayer *first = first_attention(pass->config, pass->part);
+    const struct sublayer *first = first_attention(pass->config, pass->branch);
     bool pairs = first && first->score.kind == ATTENTION_DENSE && !pass->weights->widens;
     return pairs ? pass->weights->precision : PRECISION_FP32;
 }
@@ -77,7 +78,7 @@ enum precision pass_attention_precision(const struct pass *pass)
 struct cache *pass_cache(const struct pass *pass, size_t index)
 {
     const struct text *text = &pass->batch->texts[index];
-    return pass->part == PART_CROSS ? text->source_cache : text->cache;
+    return pass->branch == BRANCH_CROSS ? text->source_cache : text->cache;
 }
 
 /* --- products and norms ----------------------------------------------------------------------- */
@@ -125,10 +126,10 @@ enum pass_state pass_norm(struct pass *pass, struct slot slot, struct matrix y, 
 
 /* --- dropout ---------------------------------------------------------------------------------- */
 
-struct dropout dropout_at(const struct dropout *all, enum site_part part, size_t layer,
+struct dropout dropout_at(const struct dropout *all, enum site_branch branch, size_t layer,
                           enum dropout_place place)
 {
-    uint64_t key = part == PART_SENTENCE ? all->key : rng_fold_in(all->key, (uint64_t)part);
+    uint64_t key = branch == BRANCH_TEXT ? all->key : rng_fold_in(all->key, (uint64_t)branch);
     return (struct dropout){rng_fold_in(key, layer * DROP_PLACES + place), all->rate};
 }
 
@@ -149,11 +150,11 @@ static void drop_some(void *context, size_t round, size_t thread)
                     job->dropout.rate);
 }
 
-void dropout_rows(struct machine *machine, const struct dropout *all, enum site_part part,
+void dropout_rows(struct machine *machine, const struct dropout *all, enum site_branch branch,
                   size_t layer, enum dropout_place place, struct matrix rows)
 {
     enum { WORTH = 8 }; /* estimated multiply-adds per element */
-    struct drop_job job = {dropout_at(all, part, layer, place), rows};
+    struct drop_job job = {dropout_at(all, branch, layer, place), rows};
     double work = WORTH * (double)rows.rows * (double)rows.columns;
     if (all->rate > 0)
         pool_run(machine->pool,
@@ -168,7 +169,7 @@ enum pass_state pass_fail(struct pass *pass, const struct pass_position *positio
 {
     char site[SITE_NAME_BYTES];
     char head[32] = "";
-    site_tensor_name(site, SITE_OF(pass->part, position->site), (int)position->layer);
+    site_tensor_name(site, SITE_OF(pass->branch, position->site), (int)position->layer);
     if (position->head != NO_HEAD)
         snprintf(head, sizeof head, " head %zu", position->head);
     err_set(pass->err, "'%s'%s: expected %s (text %zu)", site, head, expected,
@@ -220,7 +221,7 @@ enum pass_state pass_check_rows(struct pass *pass, enum site site, size_t layer,
 int tap_show(struct pass *pass, enum site site, size_t layer, size_t text, struct tensor values)
 {
     struct announcement announced = {
-        .site = SITE_OF(pass->part, site),
+        .site = SITE_OF(pass->branch, site),
         .layer = site_row(site)->in_layer ? (int)layer : -1,
         .text = text,
         .values = values,
@@ -302,6 +303,6 @@ struct matrix pass_lent(const struct pass *pass, enum site site, size_t layer, s
     if (!tap || !tap->room || !pass_watches(pass, site, layer))
         return own;
     const int of = site_row(site)->in_layer ? (int)layer : -1;
-    float *to = tap->room(tap->context, SITE_OF(pass->part, site), of, own.rows * own.columns);
+    float *to = tap->room(tap->context, SITE_OF(pass->branch, site), of, own.rows * own.columns);
     return to ? (struct matrix){to, own.rows, own.columns, own.columns} : own;
 }

@@ -85,9 +85,9 @@ struct pass {
     const struct stack *stack;
     struct weights *weights;
     const struct batch *batch;
-    enum site_part part; /* the part of the ids of sites that functions of the pass get */
-    size_t first_layer;  /* of the stack, among all layers (config_layers) */
-    struct pass *cross;  /* the pass of cross-attention; NULL: none */
+    enum site_branch branch; /* the branch of the ids of sites that functions of the pass get */
+    size_t first_layer;      /* of the stack, among all layers (config_layers) */
+    struct pass *cross;      /* the pass of cross-attention; NULL: none */
     struct tap *tap;
     size_t end;    /* site_order of the last value that is watched or stored in a cache */
     bool attended; /* scratch.context is given: start after attention */
@@ -137,7 +137,7 @@ enum pass_state {
 /* The slot of a parameter of a layer. */
 static inline struct slot pass_slot(const struct pass *pass, int id, size_t layer)
 {
-    return slot_of((int)pass->part, id, layer);
+    return slot_of((int)pass->branch, id, layer);
 }
 
 /* With a slot's parameters: y = activation(x · W + b); y = norm of x, or x with --without norm. */

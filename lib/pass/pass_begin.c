@@ -64,7 +64,7 @@ static void list_buffers(struct buffer list[BUFFERS], struct scratch *s, const s
     struct widths w = widest(stack);
     const struct mixer *m = &c->mixer;
     const size_t values = m->heads * m->d_v;
-    const struct family_row *q = family_row(c->family, slot_of(PART_SENTENCE, SLOT_Q, 0));
+    const struct family_row *q = family_row(c->family, slot_of(BRANCH_TEXT, SLOT_Q, 0));
     bool joined = q && q->transposed && q->members[1]; /* weights_joined */
     bool block = c->kind != MODEL_ATTENTION;
     w.context = num_max(w.context, values);
@@ -139,14 +139,14 @@ size_t pass_memory_bytes(const struct config *config, size_t tokens)
 {
     struct scratch none;
     struct buffer list[BUFFERS];
-    list_buffers(list, &none, config, stack_of(config, PART_SENTENCE), tokens, tokens);
+    list_buffers(list, &none, config, stack_of(config, BRANCH_TEXT), tokens, tokens);
     size_t bytes = bytes_of(list, BUFFERS) +
-                   tokens * sizeof(float) * layer_keys_columns(stack_of(config, PART_SENTENCE));
+                   tokens * sizeof(float) * layer_keys_columns(stack_of(config, BRANCH_TEXT));
     if (!has_encoder(config))
         return bytes + (config_reads_source(config) ? bytes_of(list, 1) : 0);
     /* cross-attention: keys and values of the encoder's output; then the encoder's own pass */
     bytes += bytes_of(list + FIRST_OF_KEYS, BUFFERS_OF_KEYS);
-    list_buffers(list, &none, config, stack_of(config, PART_SOURCE), tokens, tokens);
+    list_buffers(list, &none, config, stack_of(config, BRANCH_SOURCE), tokens, tokens);
     return bytes + bytes_of(list, BUFFERS);
 }
 
@@ -218,8 +218,8 @@ int pass_hold_rounded(struct pass *pass)
     const struct config *c = pass->config;
     const struct batch *batch = pass->batch;
     size_t rows = num_max(batch->tokens, batch->source_tokens);
-    struct widths text = widest(stack_of(c, PART_SENTENCE));
-    struct widths source = widest(stack_of(c, PART_SOURCE));
+    struct widths text = widest(stack_of(c, BRANCH_TEXT));
+    struct widths source = widest(stack_of(c, BRANCH_SOURCE));
     size_t columns = num_max(num_max(text.context, c->n_embd),
                              num_max(num_max(text.inner, source.inner), c->n_word));
     columns = num_max(columns, num_max(c->mixer.heads * c->mixer.d_v, c->mixture.latent));
@@ -265,7 +265,7 @@ int pass_init(struct pass *pass)
     if (attention_maps_init(pass))
         return -1;
     size_t logit_rows = pass->tap->watch->last_logits ? batch->count : batch->tokens;
-    if (pass->part == PART_SENTENCE && pass_watches(pass, SITE_LOGITS, 0) &&
+    if (pass->branch == BRANCH_TEXT && pass_watches(pass, SITE_LOGITS, 0) &&
         pass_matrix(pass, &scratch->logits, logit_rows, config_logits(c)))
         return -1;
     return reserve_caches(pass);
@@ -275,7 +275,7 @@ int pass_init_cross(struct pass *cross, const struct pass *pass, const struct ba
 {
     *cross = *pass;
     cross->batch = batch;
-    cross->part = PART_CROSS;
+    cross->branch = BRANCH_CROSS;
     cross->scratch.maps = (struct attention_maps){0};
     cross->scratch.attention = NULL;
     if (!pass_goes_to(pass, SITE_PREDICTED, 0))

@@ -9,7 +9,7 @@ int watch_init(struct watch *watch, const struct config *config, struct arena *a
 {
     *watch = (struct watch){
         .config = config,
-        .layer_count = num_max(config->n_layer, stack_of(config, PART_SOURCE)->layers),
+        .layer_count = num_max(config->n_layer, stack_of(config, BRANCH_SOURCE)->layers),
     };
     watch->layers = arena_alloc(arena, watch->layer_count, sizeof *watch->layers, err);
     return watch->layers ? 0 : -1;

@@ -43,8 +43,8 @@ int chat_wrap(const struct chat *chat, const char **text, size_t *size, struct a
 {
     struct jinja_pair parts[] = {{"role", jinja_text("user", 4)},
                                  {"content", jinja_text(*text, *size)}};
-    struct jinja_map message = {parts, 2};
-    struct jinja_value item = {.kind = JINJA_MAP, .of.map = &message};
+    struct jinja_dict message = {parts, 2};
+    struct jinja_value item = {.kind = JINJA_DICT, .of.dict = &message};
     const struct jinja_list messages = {&item, 1};
     struct jinja_pair pairs[8] = {
         {"messages", {.kind = JINJA_LIST, .of.list = &messages}},
@@ -53,7 +53,7 @@ int chat_wrap(const struct chat *chat, const char **text, size_t *size, struct a
         {"add_generation_prompt", jinja_boolean(true)},
         {"strftime_now", {.kind = JINJA_INTEGER, .integer = date()}},
     };
-    struct jinja_map variables = {pairs, 5};
+    struct jinja_dict variables = {pairs, 5};
     struct buf out = {0};
     if (chat->bos)
         pairs[variables.count++] =

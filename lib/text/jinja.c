@@ -30,7 +30,7 @@ static value *find_name(struct jinja_run *run, const char *name)
 {
     value *found = NULL;
     for (struct jinja_scope *scope = run->scope; scope && !found; scope = scope->outer)
-        found = jinja_map_find(run, &scope->names, name, strlen(name));
+        found = jinja_dict_find(run, &scope->names, name, strlen(name));
     return found;
 }
 
@@ -223,9 +223,9 @@ static value get(struct jinja_run *run, value self, const struct arguments *give
 {
     (void)variant;
     value key = argument(given, 0, NULL), other = argument(given, 1, NULL);
-    if (self.kind != JINJA_MAP || key.kind != JINJA_TEXT)
+    if (self.kind != JINJA_DICT || key.kind != JINJA_TEXT)
         return jinja_fail(run, "get: expected a mapping and a key");
-    const value *found = jinja_map_find(run, self.of.map, key.of.text, key.size);
+    const value *found = jinja_dict_find(run, self.of.dict, key.of.text, key.size);
     return found ? *found : other.kind ? other : none;
 }
 
@@ -234,11 +234,11 @@ static value pairs_of(struct jinja_run *run, value self, const struct arguments 
 {
     (void)variant;
     (void)given;
-    if (self.kind != JINJA_MAP)
+    if (self.kind != JINJA_DICT)
         return self.kind ? jinja_fail(run, "items: expected a mapping") : jinja_make_list(run, 0);
-    value list = jinja_make_list(run, self.of.map->count);
-    for (size_t i = 0; list.kind && i < self.of.map->count; i++) {
-        const struct jinja_pair *from = &self.of.map->pairs[i];
+    value list = jinja_make_list(run, self.of.dict->count);
+    for (size_t i = 0; list.kind && i < self.of.dict->count; i++) {
+        const struct jinja_pair *from = &self.of.dict->pairs[i];
         value pair = jinja_make_list(run, 2);
         if (!pair.kind)
             return pair;
@@ -313,11 +313,11 @@ static value namespace(struct jinja_run *run, value self, const struct arguments
 {
     (void)variant;
     (void)self;
-    value map = jinja_make_map(run);
-    for (size_t i = 0; map.kind && i < given->count; i++)
+    value dict = jinja_make_dict(run);
+    for (size_t i = 0; dict.kind && i < given->count; i++)
         if (given->names[i])
-            jinja_map_set(run, map.of.map, given->names[i], given->items[i]);
-    return map;
+            jinja_dict_set(run, dict.of.dict, given->names[i], given->items[i]);
+    return dict;
 }
 
 /* The date, from the variable of this name: seconds since 1970. */
@@ -430,9 +430,9 @@ static const struct kind_test {
     {"undefined", 1u << JINJA_UNDEFINED},
     {"none", 1u << JINJA_NONE},
     {"string", 1u << JINJA_TEXT},
-    {"mapping", 1u << JINJA_MAP},
-    {"sequence", 1u << JINJA_TEXT | 1u << JINJA_LIST | 1u << JINJA_MAP},
-    {"iterable", 1u << JINJA_TEXT | 1u << JINJA_LIST | 1u << JINJA_MAP | 1u << JINJA_UNDEFINED},
+    {"mapping", 1u << JINJA_DICT},
+    {"sequence", 1u << JINJA_TEXT | 1u << JINJA_LIST | 1u << JINJA_DICT},
+    {"iterable", 1u << JINJA_TEXT | 1u << JINJA_LIST | 1u << JINJA_DICT | 1u << JINJA_UNDEFINED},
     {"number", 1u << JINJA_INTEGER | 1u << JINJA_BOOLEAN},
     {"integer", 1u << JINJA_INTEGER},
     {"boolean", 1u << JINJA_BOOLEAN},
@@ -473,8 +473,8 @@ static value member(struct jinja_run *run, value of, value key)
         return jinja_fail(run, "expected a value before '%.*s', found undefined",
                           key.kind == JINJA_TEXT ? (int)key.size : 0,
                           key.kind == JINJA_TEXT ? key.of.text : "");
-    if (of.kind == JINJA_MAP && key.kind == JINJA_TEXT) {
-        const value *found = jinja_map_find(run, of.of.map, key.of.text, key.size);
+    if (of.kind == JINJA_DICT && key.kind == JINJA_TEXT) {
+        const value *found = jinja_dict_find(run, of.of.dict, key.of.text, key.size);
         return found ? *found : undefined;
     }
     if ((of.kind != JINJA_LIST && of.kind != JINJA_TEXT) || !jinja_is_number(key))
@@ -554,7 +554,8 @@ static value call_macro(struct jinja_run *run, const node *macro, const struct a
     run->scope = &own;
     for (const node *name = macro->a; name && !run->err->kind; name = name->next, index++) {
         value v = argument(given, index, name->name);
-        jinja_map_set(run, &own.names, name->name, v.kind || !name->b ? v : evaluate(run, name->b));
+        jinja_dict_set(run, &own.names, name->name,
+                       v.kind || !name->b ? v : evaluate(run, name->b));
     }
     value text = capture(run, macro->body);
     run->scope = outer;
@@ -567,7 +568,7 @@ static value evaluate_call(struct jinja_run *run, const node *n)
     value self = n->a->kind == NODE_MEMBER ? evaluate(run, n->a->a) : undefined;
     if (!evaluate_arguments(run, &given, n->b))
         return undefined;
-    if (n->a->kind == NODE_MEMBER && self.kind != JINJA_TEXT && self.kind != JINJA_MAP)
+    if (n->a->kind == NODE_MEMBER && self.kind != JINJA_TEXT && self.kind != JINJA_DICT)
         return jinja_fail(run, "expected a text or a mapping before '.%s'", n->a->name);
     if (n->a->kind == NODE_MEMBER)
         return call(run, METHOD, n->a->name, self, &given);
@@ -674,7 +675,7 @@ static value evaluate_list(struct jinja_run *run, const node *n)
 
 static value evaluate_map(struct jinja_run *run, const node *n)
 {
-    value map = jinja_make_map(run);
+    value map = jinja_make_dict(run);
     for (const node *pair = n->a; pair && map.kind; pair = pair->next) {
         value key = jinja_text_of(run, evaluate(run, pair->a)), v = evaluate(run, pair->b);
         if (!jinja_has_room(run, key.size))
@@ -684,7 +685,7 @@ static value evaluate_map(struct jinja_run *run, const node *n)
         const char *name = arena_text(run->arena, key.of.text, key.size, run->err);
         if (!name)
             return undefined;
-        jinja_map_set(run, map.of.map, name, v);
+        jinja_dict_set(run, map.of.dict, name, v);
     }
     return map;
 }
@@ -711,7 +712,7 @@ static value evaluate_node(struct jinja_run *run, const node *n)
     }
     case NODE_LIST:
         return evaluate_list(run, n);
-    case NODE_MAP:
+    case NODE_DICT:
         return evaluate_map(run, n);
     case NODE_MEMBER:
         return member(run, evaluate(run, n->a), jinja_text(n->name, strlen(n->name)));
@@ -762,19 +763,19 @@ static void assign(struct jinja_run *run, const node *target, value v)
 {
     if (target->kind == NODE_MEMBER) {
         value of = evaluate(run, target->a);
-        if (of.kind == JINJA_MAP)
-            jinja_map_set(run, of.of.map, target->name, v);
+        if (of.kind == JINJA_DICT)
+            jinja_dict_set(run, of.of.dict, target->name, v);
         else
             jinja_fail(run, "expected a namespace before '.%s'", target->name);
     } else if (target->kind != NODE_NAME)
         jinja_fail(run, "expected a name before '='");
     else if (!target->next)
-        jinja_map_set(run, &run->scope->names, target->name, v);
+        jinja_dict_set(run, &run->scope->names, target->name, v);
     else {
         value items = jinja_items_of(run, v);
         size_t i = 0;
         for (; target && items.kind && i < items.of.list->count; target = target->next)
-            jinja_map_set(run, &run->scope->names, target->name, items.of.list->items[i++]);
+            jinja_dict_set(run, &run->scope->names, target->name, items.of.list->items[i++]);
         if (items.kind && (target || i < items.of.list->count))
             jinja_fail(run, "expected as many values as names");
     }
@@ -795,8 +796,8 @@ static void set_loop(struct jinja_run *run, value loop, const struct jinja_list 
         {"nextitem", index + 1 < list->count ? list->items[index + 1] : undefined},
     };
     for (size_t i = 0; loop.kind && i < sizeof members / sizeof *members; i++)
-        jinja_map_set(run, loop.of.map, members[i].key, members[i].value);
-    jinja_map_set(run, &run->scope->names, "loop", loop);
+        jinja_dict_set(run, loop.of.dict, members[i].key, members[i].value);
+    jinja_dict_set(run, &run->scope->names, "loop", loop);
 }
 
 static void execute_for(struct jinja_run *run, const node *n)
@@ -813,7 +814,7 @@ static void execute_for(struct jinja_run *run, const node *n)
             list.of.list->items[kept++] = items.of.list->items[i];
     }
     const struct jinja_list chosen = {list.kind ? list.of.list->items : NULL, kept};
-    value loop = kept ? jinja_make_map(run) : undefined;
+    value loop = kept ? jinja_make_dict(run) : undefined;
     for (size_t i = 0; i < kept && run->leaves != NODE_BREAK && jinja_count_step(run); i++) {
         own.names.count = 0; /* what one turn sets, the next does not see */
         own.names.index = NULL;
@@ -862,8 +863,8 @@ static void execute_statement(struct jinja_run *run, const node *n)
         execute_for(run, n);
         break;
     case NODE_MACRO:
-        jinja_map_set(run, &run->scope->names, n->name,
-                      (value){.kind = JINJA_MACRO, .of.macro = n});
+        jinja_dict_set(run, &run->scope->names, n->name,
+                       (value){.kind = JINJA_MACRO, .of.macro = n});
         break;
     default:
         run->leaves = n->kind; /* break and continue */
@@ -883,7 +884,7 @@ static void execute(struct jinja_run *run, const node *n)
     run->depth--;
 }
 
-int jinja_render(struct buf *out, const struct jinja *template, const struct jinja_map *variables,
+int jinja_render(struct buf *out, const struct jinja *template, const struct jinja_dict *variables,
                  struct arena *arena, struct err *err)
 {
     struct jinja_scope globals = {0};
@@ -892,7 +893,7 @@ int jinja_render(struct buf *out, const struct jinja *template, const struct jin
     run.leaves = NODE_OUTPUT;
     run.bytes_before = arena->taken_bytes;
     for (size_t i = 0; i < variables->count; i++)
-        jinja_map_set(&run, &globals.names, variables->pairs[i].key, variables->pairs[i].value);
+        jinja_dict_set(&run, &globals.names, variables->pairs[i].key, variables->pairs[i].value);
     execute(&run, template->body);
     return err_if(err->kind || buf_check(out, err));
 }

@@ -3,7 +3,7 @@
  * Jinja 3 as transformers sets it up (trim_blocks, lstrip_blocks). Texts are UTF-8.
  *
  *     struct jinja_pair variables[] = {{"name", jinja_text("world", 5)}};
- *     struct jinja_map map = {variables, 1};
+ *     struct jinja_dict map = {variables, 1};
  *     struct jinja *template = jinja_parse("Hello {{ name }}!", 17, &arena, err);
  *     if (!template || jinja_render(&buf, template, &map, &arena, err)) ...
  *
@@ -24,7 +24,7 @@ enum jinja_kind {
     JINJA_INTEGER,
     JINJA_TEXT,
     JINJA_LIST,
-    JINJA_MAP,
+    JINJA_DICT,
     JINJA_MACRO,
 };
 
@@ -35,7 +35,7 @@ struct jinja_value {
     union {
         const char *text;
         const struct jinja_list *list;
-        struct jinja_map *map;
+        struct jinja_dict *dict;
         const struct jinja_node *macro;
     } of;
 };
@@ -45,7 +45,7 @@ struct jinja_list {
     size_t count;
 };
 
-struct jinja_map {
+struct jinja_dict {
     struct jinja_pair *pairs; /* [count] in the order in which they were set */
     size_t count;
     size_t room;              /* pairs that fit; 0: `pairs` are the caller's and are not changed */
@@ -66,5 +66,5 @@ struct jinja *jinja_parse(const char *text, size_t size, struct arena *arena, st
 /* Append the template's text for the variables; values are made in the arena. Errors name the line;
  * one that the template raises itself is its message. Limits of nesting, steps and bytes of values
  * (jinja.c) refuse templates that would not end or would fill the stack or the memory. */
-int jinja_render(struct buf *out, const struct jinja *template, const struct jinja_map *variables,
+int jinja_render(struct buf *out, const struct jinja *template, const struct jinja_dict *variables,
                  struct arena *arena, struct err *err);

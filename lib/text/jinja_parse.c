@@ -226,10 +226,10 @@ static const struct constant {
     {"None", {.kind = JINJA_NONE}},
 };
 
-static node *read_map(struct reader *reader)
+static node *read_dict(struct reader *reader)
 {
-    node *map = make(reader, NODE_MAP, NULL, NULL), **last = map ? &map->a : NULL;
-    while (map && !take(reader, "}")) {
+    node *dict = make(reader, NODE_DICT, NULL, NULL), **last = dict ? &dict->a : NULL;
+    while (dict && !take(reader, "}")) {
         if (!(*last = read_expression(reader)) || !expect(reader, ":") ||
             !((*last = make(reader, NODE_ARGUMENT, *last, NULL))) ||
             !((*last)->b = read_expression(reader)))
@@ -238,7 +238,7 @@ static node *read_map(struct reader *reader)
         if (!take(reader, ",") && *reader->at != '}')
             return refuse(reader, "',' or '}'");
     }
-    return map;
+    return dict;
 }
 
 /* Read a text, a number, a name, a list, a map, or an expression in parentheses. */
@@ -260,7 +260,7 @@ static node *read_primary(struct reader *reader)
     }
     if (c == '{') {
         reader->at++;
-        return read_map(reader);
+        return read_dict(reader);
     }
     if (!is_name(c, true))
         return refuse(reader, "a value");

@@ -18,7 +18,7 @@ enum node_kind {
     NODE_VALUE,    /* value */
     NODE_NAME,     /* name */
     NODE_LIST,     /* a: expressions by `next` */
-    NODE_MAP,      /* a: keys by `next`, each with its value as `b` */
+    NODE_DICT,     /* a: keys by `next`, each with its value as `b` */
     NODE_MEMBER,   /* a.name */
     NODE_ITEM,     /* a[b] */
     NODE_SLICE,    /* a[b:c:d]; NULL: left out */

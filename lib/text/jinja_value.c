@@ -87,7 +87,7 @@ bool jinja_is_true(value v)
     return v.kind == JINJA_BOOLEAN || v.kind == JINJA_INTEGER ? v.integer != 0
            : v.kind == JINJA_TEXT                             ? v.size > 0
            : v.kind == JINJA_LIST                             ? v.of.list->count > 0
-           : v.kind == JINJA_MAP                              ? v.of.map->count > 0
+           : v.kind == JINJA_DICT                             ? v.of.dict->count > 0
                                                               : v.kind == JINJA_MACRO;
 }
 
@@ -110,10 +110,10 @@ value jinja_make_list(struct jinja_run *run, size_t count)
     return (value){.kind = JINJA_LIST, .of.list = list};
 }
 
-value jinja_make_map(struct jinja_run *run)
+value jinja_make_dict(struct jinja_run *run)
 {
-    struct jinja_map *map = arena_alloc(run->arena, 1, sizeof *map, run->err);
-    return map ? (value){.kind = JINJA_MAP, .of.map = map} : undefined;
+    struct jinja_dict *dict = arena_alloc(run->arena, 1, sizeof *dict, run->err);
+    return dict ? (value){.kind = JINJA_DICT, .of.dict = dict} : undefined;
 }
 
 static bool has_key(const struct jinja_pair *pair, const char *key, size_t size)
@@ -122,28 +122,28 @@ static bool has_key(const struct jinja_pair *pair, const char *key, size_t size)
 }
 
 /* The value of a key, which need not end in a 0; NULL: the map does not have it. */
-value *jinja_map_find(struct jinja_run *run, const struct jinja_map *map, const char *key,
-                      size_t size)
+value *jinja_dict_find(struct jinja_run *run, const struct jinja_dict *dict, const char *key,
+                       size_t size)
 {
     uint32_t at = 0;
     if (!jinja_count_bytes(run, size))
         return NULL;
-    if (map->index) {
-        struct hash_probe probe = hash_probe(map->index, hash_bytes(key, size));
+    if (dict->index) {
+        struct hash_probe probe = hash_probe(dict->index, hash_bytes(key, size));
         while (hash_next(&probe, &at))
-            if (has_key(&map->pairs[at], key, size))
-                return &map->pairs[at].value;
+            if (has_key(&dict->pairs[at], key, size))
+                return &dict->pairs[at].value;
         return NULL;
     }
-    while (at < map->count && !has_key(&map->pairs[at], key, size))
+    while (at < dict->count && !has_key(&dict->pairs[at], key, size))
         at++;
-    return at < map->count ? &map->pairs[at].value : NULL;
+    return at < dict->count ? &dict->pairs[at].value : NULL;
 }
 
-static void map_index(struct jinja_map *map, size_t at)
+static void dict_index(struct jinja_dict *dict, size_t at)
 {
-    const char *key = map->pairs[at].key;
-    struct hash_probe probe = hash_probe(map->index, hash_bytes(key, strlen(key)));
+    const char *key = dict->pairs[at].key;
+    struct hash_probe probe = hash_probe(dict->index, hash_bytes(key, strlen(key)));
     uint32_t other = 0;
     while (hash_next(&probe, &other))
         continue;
@@ -151,36 +151,36 @@ static void map_index(struct jinja_map *map, size_t at)
 }
 
 /* Make room for as many pairs again, which from PAIRS_FEW on have an index. */
-static bool map_grow(struct jinja_run *run, struct jinja_map *map)
+static bool dict_grow(struct jinja_run *run, struct jinja_dict *dict)
 {
-    size_t room = map->count < PAIRS_FEW / 2 ? PAIRS_FEW / 2 : 2 * map->count;
+    size_t room = dict->count < PAIRS_FEW / 2 ? PAIRS_FEW / 2 : 2 * dict->count;
     struct jinja_pair *pairs = arena_room(run->arena, room, sizeof *pairs, run->err);
     if (!pairs)
         return false;
-    if (map->count)
-        memcpy(pairs, map->pairs, map->count * sizeof *pairs);
-    map->pairs = pairs;
-    map->room = room;
-    if (map->count < PAIRS_FEW)
+    if (dict->count)
+        memcpy(pairs, dict->pairs, dict->count * sizeof *pairs);
+    dict->pairs = pairs;
+    dict->room = room;
+    if (dict->count < PAIRS_FEW)
         return true;
-    map->index = arena_alloc(run->arena, 1, sizeof *map->index, run->err);
-    if (!map->index || hash_index_init(map->index, room, run->arena, run->err))
+    dict->index = arena_alloc(run->arena, 1, sizeof *dict->index, run->err);
+    if (!dict->index || hash_index_init(dict->index, room, run->arena, run->err))
         return false;
-    for (size_t i = 0; i < map->count; i++)
-        map_index(map, i);
+    for (size_t i = 0; i < dict->count; i++)
+        dict_index(dict, i);
     return true;
 }
 
-void jinja_map_set(struct jinja_run *run, struct jinja_map *map, const char *key, value v)
+void jinja_dict_set(struct jinja_run *run, struct jinja_dict *dict, const char *key, value v)
 {
-    value *found = jinja_map_find(run, map, key, strlen(key));
+    value *found = jinja_dict_find(run, dict, key, strlen(key));
     if (found)
         *found = v;
-    if (found || run->err->kind || (map->count >= map->room && !map_grow(run, map)))
+    if (found || run->err->kind || (dict->count >= dict->room && !dict_grow(run, dict)))
         return;
-    map->pairs[map->count++] = (struct jinja_pair){key, v};
-    if (map->index)
-        map_index(map, map->count - 1);
+    dict->pairs[dict->count++] = (struct jinja_pair){key, v};
+    if (dict->index)
+        dict_index(dict, dict->count - 1);
 }
 
 /* The text of a value, as it is printed. */
@@ -190,7 +190,7 @@ value jinja_text_of(struct jinja_run *run, value v)
         [JINJA_UNDEFINED] = "", [JINJA_NONE] = "None", [JINJA_MACRO] = ""};
     if (v.kind == JINJA_TEXT)
         return v;
-    if (v.kind == JINJA_LIST || v.kind == JINJA_MAP)
+    if (v.kind == JINJA_LIST || v.kind == JINJA_DICT)
         return jinja_fail(run, "expected a text, found a list or a mapping");
     const char *text = v.kind == JINJA_BOOLEAN ? (v.integer ? "True" : "False")
                        : v.kind == JINJA_INTEGER
@@ -232,12 +232,13 @@ static bool same_items(struct jinja_run *run, const struct jinja_list *a,
     return same;
 }
 
-static bool same_pairs(struct jinja_run *run, const struct jinja_map *a, const struct jinja_map *b)
+static bool same_pairs(struct jinja_run *run, const struct jinja_dict *a,
+                       const struct jinja_dict *b)
 {
     bool same = a->count == b->count;
     for (size_t i = 0; same && i < a->count; i++) {
         const struct jinja_pair *pair = &a->pairs[i];
-        const value *other = jinja_map_find(run, b, pair->key, strlen(pair->key));
+        const value *other = jinja_dict_find(run, b, pair->key, strlen(pair->key));
         same = other && jinja_is_equal(run, pair->value, *other);
     }
     return same;
@@ -254,8 +255,8 @@ bool jinja_is_equal(struct jinja_run *run, value a, value b)
     else if (same && a.kind == JINJA_TEXT)
         same = a.size == b.size && jinja_count_bytes(run, a.size) &&
                memcmp(a.of.text, b.of.text, a.size) == 0;
-    else if (same && a.kind == JINJA_MAP)
-        same = same_pairs(run, a.of.map, b.of.map);
+    else if (same && a.kind == JINJA_DICT)
+        same = same_pairs(run, a.of.dict, b.of.dict);
     else if (same && a.kind == JINJA_LIST)
         same = same_items(run, a.of.list, b.of.list);
     run->depth--;
@@ -296,15 +297,15 @@ value jinja_items_of(struct jinja_run *run, value v)
 {
     if (v.kind == JINJA_LIST)
         return v;
-    size_t count = v.kind == JINJA_MAP    ? v.of.map->count
+    size_t count = v.kind == JINJA_DICT   ? v.of.dict->count
                    : v.kind == JINJA_TEXT ? jinja_count_characters(run, v)
                                           : 0;
-    if (v.kind != JINJA_MAP && v.kind != JINJA_TEXT && v.kind != JINJA_UNDEFINED)
+    if (v.kind != JINJA_DICT && v.kind != JINJA_TEXT && v.kind != JINJA_UNDEFINED)
         return jinja_fail(run, "expected a list");
     value list = jinja_make_list(run, count);
     const char *at = v.kind == JINJA_TEXT ? v.of.text : NULL;
     for (size_t i = 0; i < count && list.kind; i++) {
-        const char *key = at ? at : v.of.map->pairs[i].key;
+        const char *key = at ? at : v.of.dict->pairs[i].key;
         size_t size = at ? jinja_character_size(at, v.of.text + v.size) : strlen(key);
         list.of.list->items[i] = jinja_text(key, size);
         at = at ? at + size : NULL;
@@ -325,8 +326,8 @@ bool jinja_is_in(struct jinja_run *run, value item, value in)
         return item.kind == JINJA_TEXT && jinja_count_bytes(run, in.size) &&
                jinja_find_text(in, item);
     }
-    if (in.kind == JINJA_MAP)
-        return item.kind == JINJA_TEXT && jinja_map_find(run, in.of.map, item.of.text, item.size);
+    if (in.kind == JINJA_DICT)
+        return item.kind == JINJA_TEXT && jinja_dict_find(run, in.of.dict, item.of.text, item.size);
     value items = jinja_items_of(run, in);
     for (size_t i = 0; items.kind && i < items.of.list->count && !run->err->kind; i++)
         if (jinja_is_equal(run, item, items.of.list->items[i]))

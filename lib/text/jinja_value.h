@@ -6,7 +6,7 @@
 #include "text/jinja_tree.h"
 
 struct jinja_scope {
-    struct jinja_map names;
+    struct jinja_dict names;
     struct jinja_scope *outer;
 };
 
@@ -48,13 +48,13 @@ bool jinja_is_in(struct jinja_run *run, struct jinja_value item, struct jinja_va
 
 /* A list, or a tuple, of `count` items that are undefined so far; an empty map. */
 struct jinja_value jinja_make_list(struct jinja_run *run, size_t count);
-struct jinja_value jinja_make_map(struct jinja_run *run);
+struct jinja_value jinja_make_dict(struct jinja_run *run);
 
 /* The value of a key, which need not end in a 0; NULL: the map does not have it. */
-struct jinja_value *jinja_map_find(struct jinja_run *run, const struct jinja_map *map,
-                                   const char *key, size_t size);
-void jinja_map_set(struct jinja_run *run, struct jinja_map *map, const char *key,
-                   struct jinja_value v);
+struct jinja_value *jinja_dict_find(struct jinja_run *run, const struct jinja_dict *dict,
+                                    const char *key, size_t size);
+void jinja_dict_set(struct jinja_run *run, struct jinja_dict *dict, const char *key,
+                    struct jinja_value v);
 
 /* The text of a value, as it is printed; of two values, one after the other; of `out`, which is
  * released. */

@@ -291,13 +291,13 @@ static int merge_listed(struct tokenizer *tokenizer, struct err *err)
     struct token_set *set = &tokenizer->set;
     size_t count = set->added.count;
     uint32_t next_id = (uint32_t)token_set_size(set);
-    struct map present = {0}; /* indices by text */
+    struct hash_table present = {0}; /* indices by text */
     struct added_token *items =
         arena_alloc(&set->arena, count + config->listed_count, sizeof *items, err);
-    int failed = !items || map_reserve(&present, count, err);
+    int failed = !items || hash_table_reserve(&present, count, err);
     for (uint32_t i = 0; i < set->added.count && !failed; i++) {
         items[i] = set->added.by_id[i];
-        failed = map_put(&present, items[i].bytes, items[i].size, i, err);
+        failed = hash_table_put(&present, items[i].bytes, items[i].size, i, err);
     }
     qsort(config->listed, config->listed_count, sizeof *config->listed, added_token_compare_ids);
     for (size_t i = 0; i < config->listed_count && !failed; i++) {
@@ -305,7 +305,7 @@ static int merge_listed(struct tokenizer *tokenizer, struct err *err)
         uint32_t at = (uint32_t)count;
         if (!token.size)
             continue;
-        if (map_get(&present, token.bytes, token.size, &at)) {
+        if (hash_table_get(&present, token.bytes, token.size, &at)) {
             token.id = set->added.by_id[at].id;
             token.special |= set->added.by_id[at].special;
         } else {
@@ -317,7 +317,7 @@ static int merge_listed(struct tokenizer *tokenizer, struct err *err)
         count += at == count;
         failed = failed || tokenizer_normalize_token(tokenizer, &items[at], err);
     }
-    map_release(&present);
+    hash_table_release(&present);
     return failed || token_set_add(set, items, count, err) ? -1 : 0;
 }
 

@@ -111,14 +111,14 @@ int dataset_add_labelled(struct dataset *dataset, const uint32_t *ids,
 }
 
 /* Sort a part of the pairs by the lengths of their sources: a counting sort keeps their order. */
-static void list_pairs(struct dataset *dataset, struct dataset_part *part, size_t first,
+static void list_pairs(struct dataset *dataset, struct dataset_split *split, size_t first,
                        size_t count)
 {
     for (size_t length = 1; length <= dataset->longest_source; length++)
         for (uint32_t i = (uint32_t)first; i < first + count; i++)
             if (dataset->pairs[i].source_count == length)
                 buf_bytes(&dataset->start_bytes, &i, sizeof i);
-    part->count = count;
+    split->count = count;
 }
 
 static int finish_pairs(struct dataset *dataset, double held_out, struct err *err)
@@ -155,11 +155,11 @@ int dataset_finish(struct dataset *dataset, size_t tokens, double held_out, stru
             tokens + 1, dataset->count, dataset->start_count);
     size_t out = num_max((size_t)((double)usable * held_out), 1);
     size_t training = usable - out;
-    dataset->held_out = (struct dataset_part){dataset->starts + training, out};
+    dataset->held_out = (struct dataset_split){dataset->starts + training, out};
     while (training > 1 &&
            dataset->starts[training - 1] + tokens + 1 > dataset->starts[usable - out])
-        training--; /* keeps training texts out of the held-out part; one line stays */
-    dataset->training = (struct dataset_part){dataset->starts, training};
+        training--; /* keeps training texts out of the held-out split; one line stays */
+    dataset->training = (struct dataset_split){dataset->starts, training};
     return 0;
 }
 
@@ -338,19 +338,19 @@ static uint64_t key_of(const struct trainer *trainer, uint64_t use, uint64_t num
 
 /* Choose pairs whose sources are as long as a random one's; returns their length. */
 static size_t choose_pairs(const struct trainer *trainer, const struct dataset_pair **pairs,
-                           const struct dataset_part *part, uint64_t key)
+                           const struct dataset_split *split, uint64_t key)
 {
     const struct dataset *data = trainer->dataset;
-    const size_t chosen = (size_t)rng_below(key, 0, part->count);
-    const size_t sources = data->pairs[part->items[chosen]].source_count;
+    const size_t chosen = (size_t)rng_below(key, 0, split->count);
+    const size_t sources = data->pairs[split->items[chosen]].source_count;
     size_t first = chosen, end = chosen + 1;
-    while (first > 0 && data->pairs[part->items[first - 1]].source_count == sources)
+    while (first > 0 && data->pairs[split->items[first - 1]].source_count == sources)
         first--;
-    while (end < part->count && data->pairs[part->items[end]].source_count == sources)
+    while (end < split->count && data->pairs[split->items[end]].source_count == sources)
         end++;
     for (size_t i = 0; i < (size_t)trainer->settings.texts; i++) {
         const size_t at = i ? first + (size_t)rng_below(key, i, end - first) : chosen;
-        pairs[i] = &data->pairs[part->items[at]];
+        pairs[i] = &data->pairs[split->items[at]];
     }
     return sources;
 }
@@ -417,19 +417,21 @@ static void hide_tokens(struct trainer *trainer, uint64_t key)
     }
 }
 
-/* Fill a batch with texts that begin at random lines of a part, and with their next tokens; or with
- * pairs, or texts with labels; or with tokens that are hidden, and the hidden ones as targets. */
-static struct train_batch draw(struct trainer *trainer, const struct dataset_part *part,
+/* Fill a batch with texts that begin at random lines of a split, and with their next tokens; or
+ * with pairs, or texts with labels; or with tokens that are hidden, and the hidden ones as
+ * targets. */
+static struct train_batch draw(struct trainer *trainer, const struct dataset_split *split,
                                uint64_t key)
 {
     const enum train_objective objective = train_objective_of(trainer->step.config);
     size_t tokens = trainer->dataset->tokens;
     if (objective == TRAIN_PAIRS || objective == TRAIN_CLASSES) {
-        const size_t length = choose_pairs(trainer, trainer->pairs, part, key);
+        const size_t length = choose_pairs(trainer, trainer->pairs, split, key);
         return (objective == TRAIN_PAIRS ? draw_pairs : draw_labelled)(trainer, length);
     }
     for (size_t i = 0; i < (size_t)trainer->settings.texts; i++) {
-        const uint32_t *from = trainer->dataset->ids + part->items[rng_below(key, i, part->count)];
+        const uint32_t *from =
+            trainer->dataset->ids + split->items[rng_below(key, i, split->count)];
         memcpy(trainer->ids + i * tokens, from, tokens * sizeof *from);
         memcpy(trainer->targets + i * tokens, from + 1, tokens * sizeof *from);
     }
@@ -691,7 +693,7 @@ int train_checkpoint_write(const struct trainer *trainer, const struct new_model
     return err_if(failed);
 }
 
-/* Read weights of all types of dtype_is_weight, from any number of files. A new head of classes
+/* Read weights of all types of dtype_is_weight, from any number of files. A new classifier
  * keeps its numbers; the dense layer of BERT's is its pooler. */
 int train_checkpoint_weights(struct new_model *new_model, const struct folder *folder,
                              struct err *err)
@@ -712,14 +714,14 @@ int train_checkpoint_weights(struct new_model *new_model, const struct folder *f
         const struct new_model_tensor *to = &new_model->tensors[i];
         struct slot slot = to->slot;
         const bool is_new = classes && !config_classifies(config) && slot.layer < 0 &&
-                            slot.id >= SLOT_TRANSFORM && slot.id <= SLOT_HEAD_BIAS;
+                            slot.id >= SLOT_TRANSFORM && slot.id <= SLOT_UNEMBED_BIAS;
         if (is_new && slot.id <= SLOT_TRANSFORM_BIAS && config->end == END_POOLED)
             slot.id += SLOT_POOLER - SLOT_TRANSFORM;
         const struct parameter_info info = weights_parameter_of(&weights, slot);
         const bool has_other = is_new && slot.id >= SLOT_TRANSFORM; /* a head of words */
         if (info.entry && !has_other)
             dtype_to_float(to->data, info.entry->data, info.entry->dtype, to->count);
-        else if (!is_new && slot.id != SLOT_HEAD_BIAS) /* which files may lack: it stays 0 */
+        else if (!is_new && slot.id != SLOT_UNEMBED_BIAS) /* which files may lack: it stays 0 */
             failed = err_set(err, "'%s': expected tensor '%s' in its files, found none",
                              folder->path, to->name);
     }

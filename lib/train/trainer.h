@@ -25,7 +25,7 @@
  * the same length. The seed and the number of the batch determine the choice. */
 
 /* Lines at which texts of a batch may begin, or pairs, in the order of their sources' lengths. */
-struct dataset_part {
+struct dataset_split {
     const uint32_t *items; /* indices of their first tokens; of pairs */
     size_t count;
 };
@@ -47,7 +47,7 @@ struct dataset {
     const unsigned char *segments;  /* [count] of texts with labels; NULL: none */
     struct buf id_bytes, start_bytes, pair_bytes, segment_bytes; /* memory of these */
     size_t tokens;                                               /* per text in a batch */
-    struct dataset_part training, held_out;                      /* set by dataset_finish */
+    struct dataset_split training, held_out;                     /* set by dataset_finish */
     long long mask;  /* in a masked model: the id that hides a token */
     uint64_t digest; /* over all tokens */
 };

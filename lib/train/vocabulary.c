@@ -37,7 +37,7 @@ struct learn_token {
 static int count_piece(struct bpe_learner *l, const char *bytes, size_t size, struct err *err)
 {
     uint32_t number = 0;
-    if (map_get(&l->numbers, bytes, size, &number)) {
+    if (hash_table_get(&l->numbers, bytes, size, &number)) {
         l->pieces[number].count++;
         return 0;
     }
@@ -47,7 +47,7 @@ static int count_piece(struct bpe_learner *l, const char *bytes, size_t size, st
         return -1;
     l->pieces = pieces;
     l->pieces[l->piece_count] = (struct learn_piece){bytes, size, 0, 1};
-    return map_put(&l->numbers, bytes, size, (uint32_t)l->piece_count++, err);
+    return hash_table_put(&l->numbers, bytes, size, (uint32_t)l->piece_count++, err);
 }
 
 static int check_utf8(const char *text, size_t size, struct err *err)
@@ -252,7 +252,7 @@ void bpe_learner_merges(const struct bpe_learner *learner, struct buf *lines)
 
 void bpe_learner_release(struct bpe_learner *learner)
 {
-    map_release(&learner->numbers);
+    hash_table_release(&learner->numbers);
     heap_free(learner->pairs);
     arena_release(&learner->arena);
     *learner = (struct bpe_learner){0};

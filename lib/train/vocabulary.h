@@ -22,8 +22,8 @@ struct buf;
 enum { BPE_LEARN_BYTES = 256, BPE_LEARN_MAX = 65536 };
 
 struct bpe_learner {
-    struct map numbers; /* index of each piece, by its bytes */
-    struct arena arena; /* memory of all but `numbers` and `pairs` */
+    struct hash_table numbers; /* index of each piece, by its bytes */
+    struct arena arena;        /* memory of all but `numbers` and `pairs` */
     struct learn_piece *pieces;
     size_t piece_count;
     uint32_t *symbols; /* of all pieces, each from piece->first on */

@@ -196,7 +196,7 @@ static struct new_model_tensor *tensor_of(const struct weight_drawing *drawing, 
 {
     return new_model_tensor(drawing->new_model, id < SLOTS_OF_ENDS
                                                     ? slot_of_text(id)
-                                                    : slot_of(PART_SENTENCE, id, layer));
+                                                    : slot_of(BRANCH_TEXT, id, layer));
 }
 
 /* --- bare attention --------------------------------------------------------------------------- */
@@ -315,7 +315,7 @@ static void draw_decoder(struct weight_drawing *drawing, bool linear)
     const struct config *config = &drawing->new_model->config;
     const struct new_model_tensor *first = drawing->new_model->tensors;
     const struct new_model_tensor *end = first + drawing->new_model->count;
-    const struct new_model_tensor *head = tensor_of(drawing, SLOT_HEAD, 0);
+    const struct new_model_tensor *head = tensor_of(drawing, SLOT_UNEMBED, 0);
     struct torch_random *random = &drawing->random;
     double spread = config->initializer_range;
     torch_random_seed(&drawing->random, drawing->init->seed);
@@ -346,7 +346,7 @@ static void draw_decoder(struct weight_drawing *drawing, bool linear)
 
 void weight_init_classes(struct new_model *new_model, uint64_t seed)
 {
-    static const int ids[] = {SLOT_TRANSFORM, SLOT_TRANSFORM_NORM, SLOT_HEAD};
+    static const int ids[] = {SLOT_TRANSFORM, SLOT_TRANSFORM_NORM, SLOT_UNEMBED};
     struct torch_random random;
     torch_random_seed(&random, seed);
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
@@ -363,7 +363,7 @@ int weight_init_draw(struct new_model *new_model, const struct weight_init *init
     struct weight_drawing drawing = {.new_model = new_model, .init = init};
     const struct config *c = &new_model->config;
     enum model_kind kind = c->kind;
-    bool joined = family_row(c->family, slot_of(PART_SENTENCE, SLOT_Q, 0))->members[1];
+    bool joined = family_row(c->family, slot_of(BRANCH_TEXT, SLOT_Q, 0))->members[1];
     bool like_llama = kind == MODEL_DECODER && c->rms && c->gated && !joined;
     int failed = 0;
     if (kind != MODEL_GPT2 && kind != MODEL_ATTENTION && !like_llama)

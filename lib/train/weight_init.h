@@ -42,7 +42,7 @@ struct weight_init {
 /* Fill a new model that is all 0. Refused, as not supported: models not named above. */
 int weight_init_draw(struct new_model *new_model, const struct weight_init *init, struct err *err);
 
-/* Fill the head of classes of such a model of any family, for weights of a model without one:
+/* Fill the classifier of such a model of any family, for weights of a model without one:
  * matrices are normal, with the deviation `initializer_range`. */
 void weight_init_classes(struct new_model *new_model, uint64_t seed);
 

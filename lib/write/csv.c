@@ -217,7 +217,7 @@ static void add_cell(struct csv_line *line, const struct column *column, size_t 
 }
 
 /* Append the cells that identify a report in its stream: the leading columns, the model, the
- * sentence. */
+ text. */
 static void add_identity(struct csv_line *line)
 {
     const struct identity *identity = &line->writer->report->identity;
@@ -226,8 +226,8 @@ static void add_identity(struct csv_line *line)
                   line->is_header ? identity->extras[i].name : identity->extras[i].value);
     if (identity->model)
         add_text(line, "model", identity->model);
-    if (identity_sentences(identity) > 1)
-        add_index(line, "sentence", (ptrdiff_t)identity_sentence(identity), false);
+    if (identity_texts(identity) > 1)
+        add_index(line, "sentence", (ptrdiff_t)identity_text(identity), false);
 }
 
 /* Append the tensor, layer and head of a cell or row, such as "weights,0,1,"; "mean" for a mean.
@@ -300,17 +300,17 @@ static int check_columns(const struct report *report, struct err *err)
                 first.columns.size, first.columns.name, first.name, other.columns.size,
                 other.columns.name, other.name);
     }
-    /* all sentences share a source, but not their tokens or words */
+    /* all texts share a source, but not their tokens or words */
     const struct tokenized *text = report_text_of(report, &first.columns);
     bool of_own = !first.columns.joined && /* names are the same for all */
-                  (text == &report->sentence ||
+                  (text == &report->text ||
                    (strcmp(first.columns.name, "key") == 0 && text != &report->source));
-    if (identity_sentences(&report->identity) > 1 && of_own)
+    if (identity_texts(&report->identity) > 1 && of_own)
         return err_usage(
             err,
             "--format csv: expected the same columns in all matrices of a table, found "
             "'%s' of %zu sentences, each with its own %ss: use --format tidy or a folder (-o DIR/)",
-            first.name, identity_sentences(&report->identity), first.columns.name);
+            first.name, identity_texts(&report->identity), first.columns.name);
     return 0;
 }
 
@@ -412,7 +412,7 @@ static void add_position(struct csv_line *line, const char *const names[3], size
                          const struct axis *axis)
 {
     static const char *const of_tokens[] = {"query", "key", "token"};
-    const struct tokenized *text = &line->writer->report->sentence;
+    const struct tokenized *text = &line->writer->report->text;
     ptrdiff_t at = line->is_header ? -1 : axis_number(axis, index);
     size_t kind;
     add_index(line, names[0], at, false);
@@ -517,5 +517,5 @@ static int tidy_sheet(struct writer *writer, const struct sheet *sheet, struct e
 }
 
 FORMAT_ROW(tidy, ".tidy.csv", "CSV with one row per cell (long format), for pandas and R",
-           UNIT_SENTENCE, .has_tables = true, .cell_bytes = 20, .begin = tidy_begin,
+           UNIT_TEXT, .has_tables = true, .cell_bytes = 20, .begin = tidy_begin,
            .sheet = tidy_sheet)

@@ -110,13 +110,13 @@ static int folder_begin(struct writer *writer, const struct target_folder *targe
     if (writer->format->is_picture && style && style->view == VIEW_OVERLAY)
         folder->unit = UNIT_ARRAY; /* one picture shows all heads */
     struct identity *identity = &folder->report.identity;
-    identity->index = identity->sentences = 0;
+    identity->index = identity->texts = 0;
     identity->count = 1;
     identity->model = NULL;
     writer->folder = folder;
     if (open_folder(folder, &report->identity, err))
         return -1;
-    bool shared = folder->unit == UNIT_SENTENCE;
+    bool shared = folder->unit == UNIT_TEXT;
     if (shared && open_file(writer, "sentence", err))
         return -1;
     for (size_t i = 0; i < report->table_count; i++) {
@@ -159,7 +159,7 @@ static int folder_sheet(struct writer *writer, const struct sheet *sheet, struct
 {
     char stem[SHEET_NAME_BYTES];
     struct folder_files *folder = writer->folder;
-    bool shared = folder->unit == UNIT_SENTENCE;
+    bool shared = folder->unit == UNIT_TEXT;
     bool begins = folder->unit == UNIT_SHEET || writer->sheet == 0;
     bool ends = folder->unit == UNIT_SHEET || writer_at_last(writer);
     if (begins && !shared && open_file(writer, choose_share(writer, stem, sheet), err))
@@ -192,7 +192,7 @@ static int put_manifest(struct stream *stream, const struct report *report, stru
 static int folder_end(struct writer *writer, struct err *err)
 {
     struct folder_files *folder = writer->folder;
-    if ((folder->unit == UNIT_SENTENCE && close_file(writer, err)) ||
+    if ((folder->unit == UNIT_TEXT && close_file(writer, err)) ||
         open_stream(folder, "manifest", ".json", err) ||
         put_manifest(&folder->stream, writer->report, &folder->entries, err))
         return -1;

@@ -63,7 +63,7 @@ struct layout {
 };
 
 /* Content of one file in a folder. */
-enum format_unit { UNIT_SENTENCE, UNIT_ARRAY, UNIT_SHEET };
+enum format_unit { UNIT_TEXT, UNIT_ARRAY, UNIT_SHEET };
 
 /* Display options that affect a format. */
 enum format_display {
@@ -98,7 +98,7 @@ struct format {
     bool for_people;  /* shows less by default: the last layer, and the first number of several */
     bool is_picture;
     bool for_files;              /* binary or large: refused on a terminal */
-    bool one_sentence;           /* at most one report per file, unless they are stacked */
+    bool single_text;            /* at most one report per file, unless they are stacked */
     bool has_tables;             /* false: the numbers of tables are written as sheets */
     bool has_tokens;             /* writes tokens even without arrays */
     bool keeps_shape;            /* arrays have the shapes of their sites */

@@ -60,7 +60,7 @@ static void put_token(struct json_writer *json, const struct tokenized *tokenize
     json_put_open(json, NULL, '{');
     json_put_integer(json, "id", token->id);
     json_put_bytes(json, "text", own.bytes, own.size);
-    if (tokenized->text) {
+    if (tokenized->raw) {
         json_put_integer(json, "start", token->start);
         json_put_integer(json, "end", token->end);
     }
@@ -75,11 +75,11 @@ static void put_token(struct json_writer *json, const struct tokenized *tokenize
 static void put_reading(struct json_writer *json, const struct tokenized *tokenized,
                         const char *const names[3])
 {
-    if (tokenized->text)
-        json_put_bytes(json, names[0], tokenized->text, tokenized->size);
+    if (tokenized->raw)
+        json_put_bytes(json, names[0], tokenized->raw, tokenized->size);
     else
         json_put_text(json, names[0], NULL);
-    if (tokenized->text && !tokenized->count) /* a table lists the tokens */
+    if (tokenized->raw && !tokenized->count) /* a table lists the tokens */
         return;
     json_put_open(json, names[1], '[');
     for (size_t i = 0; i < tokenized->count; i++)
@@ -201,8 +201,8 @@ void json_report_origin(struct json_writer *json, const struct report *report,
         {"\n corrupt_source", "\n corrupt_source_tokens", "\n corrupt_source_words"}};
     static const char *const ids[] = {"ids", "special_tokens"};
     static const char *const source_ids[] = {"source_ids", "source_special_tokens"};
-    const struct tokenized *sentence = &report->sentence, *source = &report->source;
-    const struct tokenized *texts[] = {sentence->text || sentence->count ? sentence : NULL,
+    const struct tokenized *text = &report->text, *source = &report->source;
+    const struct tokenized *texts[] = {text->raw || text->count ? text : NULL,
                                        source->count ? source : NULL, report->corrupt,
                                        report->corrupt_source};
     const struct array *shared = NULL, *queries = NULL, *keys = NULL;
@@ -211,7 +211,7 @@ void json_report_origin(struct json_writer *json, const struct report *report,
     json_put_text(json, "model", report_model_name(report));
     if (provenance) {
         put_provenance(json, report, provenance);
-        put_ids(json, ids, sentence);
+        put_ids(json, ids, text);
         put_ids(json, source_ids, source);
         json_put_close(json, '}');
     }
@@ -222,8 +222,8 @@ void json_report_origin(struct json_writer *json, const struct report *report,
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (texts[i])
             put_reading(json, texts[i], names[i]);
-        if (i == 0 && sentence->pair.bytes)
-            json_put_bytes(json, "\n pair", sentence->pair.bytes, sentence->pair.size);
+        if (i == 0 && text->pair.bytes)
+            json_put_bytes(json, "\n pair", text->pair.bytes, text->pair.size);
     }
     if (report->heads)
         json_put_integers(json, "\n heads", report->heads, report->head_count);
@@ -482,8 +482,8 @@ static void put_head(struct json_writer *json, const struct report *report)
     json_report_origin(json, report, report->identity.provenance);
     if (chapter) {
         json_put_gap(json, "\n ");
-        if (chapter->part)
-            json_put_text(json, "attention_of", chapter->part->name);
+        if (chapter->branch)
+            json_put_text(json, "attention_of", chapter->branch->name);
         json_put_integer(json, "layer", chapter->layer);
         json_put_integer(json, "head", chapter->head);
         return;
@@ -583,9 +583,9 @@ static int json_end(struct writer *writer, struct err *err)
     return 0;
 }
 
-#define OF_JSON                                                                                 \
-    UNIT_SENTENCE, .has_tokens = true, .has_tables = true, .has_origin = true, .cell_bytes = 9, \
-                   .keeps_shape = true, .begin = json_begin, .sheet = json_sheet, .end = json_end
+#define OF_JSON                                                                             \
+    UNIT_TEXT, .has_tokens = true, .has_tables = true, .has_origin = true, .cell_bytes = 9, \
+               .keeps_shape = true, .begin = json_begin, .sheet = json_sheet, .end = json_end
 
 FORMAT_ROW(json, ".json", "one object with the tokens, and the tensors as nested arrays", OF_JSON)
 FORMAT_ROW(jsonl, ".jsonl", "one JSON object for each text, one per line", OF_JSON)

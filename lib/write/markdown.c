@@ -89,5 +89,5 @@ static const struct markup markdown = {
     .title = markdown_title,
 };
 
-FORMAT_ROW(markdown, ".md", "tables for GitHub, GitLab, Jupyter and pandoc", UNIT_SENTENCE,
+FORMAT_ROW(markdown, ".md", "tables for GitHub, GitLab, Jupyter and pandoc", UNIT_TEXT,
            .for_people = true, .has_tables = true, .markup = &markdown)

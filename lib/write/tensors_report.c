@@ -18,7 +18,7 @@
 static bool has_heads_inside(const struct array *array)
 {
     const enum site_axes axes = site_axes(array->site);
-    return array->theirs && (axes == AXES_HEAD_TOKEN_DIM || axes == AXES_GROUP_TOKEN_DIM);
+    return array->theirs && (axes == AXES_HEAD_TOKEN_DIM || axes == AXES_KV_HEAD_TOKEN_DIM);
 }
 
 static struct safetensors_tensor *name_tensors(const struct writer *writer, struct arena *arena,
@@ -176,15 +176,15 @@ static int npz_end(struct writer *writer, struct err *err)
 }
 
 FORMAT_ROW(npy, ".npy", "NumPy file with one float32 array", UNIT_ARRAY, .for_files = true,
-           .one_sentence = true, .cell_bytes = 4, .keeps_shape = true, .begin = array_begin,
+           .single_text = true, .cell_bytes = 4, .keeps_shape = true, .begin = array_begin,
            .sheet = array_sheet)
 
-FORMAT_ROW(npz, ".npz", "all tensors by name, float32, for numpy.load; tokens in result",
-           UNIT_SENTENCE, .for_files = true, .one_sentence = true, .has_tokens = true,
-           .has_origin = true, .cell_bytes = 4, .keeps_shape = true, .begin = npz_begin,
-           .sheet = npz_sheet, .end = npz_end)
+FORMAT_ROW(npz, ".npz", "all tensors by name, float32, for numpy.load; tokens in result", UNIT_TEXT,
+           .for_files = true, .single_text = true, .has_tokens = true, .has_origin = true,
+           .cell_bytes = 4, .keeps_shape = true, .begin = npz_begin, .sheet = npz_sheet,
+           .end = npz_end)
 
 FORMAT_ROW(safetensors, ".safetensors", "all tensors by name, float32; tokens in the metadata",
-           UNIT_SENTENCE, .for_files = true, .one_sentence = true, .has_tokens = true,
+           UNIT_TEXT, .for_files = true, .single_text = true, .has_tokens = true,
            .has_origin = true, .cell_bytes = 4, .keeps_shape = true, .begin = tensors_begin,
            .sheet = array_sheet)

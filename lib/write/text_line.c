@@ -185,9 +185,9 @@ size_t text_cut_place(const struct text_cut *cut, size_t slot)
 /* The first line is like "life · attention window:4 · sentence 1 · Life is short". */
 void text_titles(struct buf *lines, const struct report *report, const struct layout *layout)
 {
-    struct tokenized model = {.text = report->model, .size = strlen(report->model)};
+    struct tokenized model = {.raw = report->model, .size = strlen(report->model)};
     const char *mechanism = report->mechanism;
-    bool has_text = report->sentence.count || report->sentence.size;
+    bool has_text = report->text.count || report->text.size;
     bool follows = mechanism && has_text && layout->columns &&
                    utf8_width(mechanism, strlen(mechanism)) > layout->columns * 2 / 3;
     tokenized_visible(lines, &model);
@@ -195,11 +195,11 @@ void text_titles(struct buf *lines, const struct report *report, const struct la
     buf_text(lines, report->untrained ? say(language, " (not trained)") : "");
     if (mechanism && !follows)
         buf_format(lines, " · %s", mechanism);
-    if (identity_sentences(&report->identity) > 1)
-        buf_format(lines, " · sentence %zu", identity_sentence(&report->identity));
+    if (identity_texts(&report->identity) > 1)
+        buf_format(lines, " · sentence %zu", identity_text(&report->identity));
     buf_text(lines, has_text ? " · " : ""); /* none: the report is about the model alone */
     if (has_text)
-        tokenized_visible(lines, &report->sentence);
+        tokenized_visible(lines, &report->text);
     buf_char(lines, '\n');
     if (follows)
         buf_format(lines, "%s\n", mechanism);

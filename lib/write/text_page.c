@@ -1,4 +1,4 @@
-/* text_page.c: reports as text: the sentence, its tokens, and all tensors and tables.
+/* text_page.c: reports as text: the input, its tokens, and all tensors and tables.
  *
  *     life · Life is short
  *
@@ -892,7 +892,7 @@ static int text_page_write(struct stream *out, const struct report *report,
     bool alone = !report->source.count;
     if (report_chapter(report))
         return text_working_write(out, report, layout, err);
-    if (report->identity.index > 0) /* separates sentences */
+    if (report->identity.index > 0) /* separates texts */
         stream_char(out, '\n');
     if (report->identity.index > 0 && !report->untitled) {
         for (size_t i = 0; i < (layout->columns ? layout->columns : RULE_WIDTH); i++)
@@ -902,7 +902,7 @@ static int text_page_write(struct stream *out, const struct report *report,
     if (!report->untitled && text_titles_write(out, report, layout, err))
         return -1;
     if (layout->show_tokens &&
-        (write_tokens(out, &report->sentence, alone ? "text" : "sentence", layout, err) ||
+        (write_tokens(out, &report->text, alone ? "text" : "sentence", layout, err) ||
          (!alone && write_tokens(out, &report->source, "source", layout, err))))
         return -1;
     bool shows_arrays = report->shows_arrays || !report->table_count;
@@ -928,7 +928,7 @@ static int text_page_write(struct stream *out, const struct report *report,
     return 0;
 }
 
-FORMAT_ROW(text, ".txt", "tables with four decimals, fitted to the terminal", UNIT_SENTENCE,
+FORMAT_ROW(text, ".txt", "tables with four decimals, fitted to the terminal", UNIT_TEXT,
            .display = DISPLAY_CELLS | DISPLAY_COLOURS | DISPLAY_TERMINAL, .has_tokens = true,
            .show = "tokens,weights,context",
            .show_of_encoder = "tokens,enc.weights,weights,cross_weights", .for_people = true,

@@ -431,8 +431,8 @@ const char *chapter_token(const struct chapter *chapter)
 void chapter_words(struct buf *out, const struct chapter *chapter, const char *separator,
                    const char *language)
 {
-    if (chapter->part)
-        buf_format(out, "%s%s", separator, say(language, chapter->part->words));
+    if (chapter->branch)
+        buf_format(out, "%s%s", separator, say(language, chapter->branch->words));
     buf_format(out, say(language, "%slayer %zu%shead %zu"), separator, chapter->layer, separator,
                chapter->head);
 }
@@ -452,12 +452,12 @@ static void add_text_fact(struct document *document, const char *name, const str
 void document_facts(struct document *document)
 {
     const struct report *report = document->report;
-    const struct tokenized model = {.text = report->model, .size = strlen(report->model)};
+    const struct tokenized model = {.raw = report->model, .size = strlen(report->model)};
     add_text_fact(document, "model", &model);
     if (report->mechanism)
         document->format->fact(document, say(document->language, "mechanism"), "",
                                report->mechanism);
-    add_text_fact(document, "sentence", &report->sentence);
+    add_text_fact(document, "sentence", &report->text);
     if (report->source.count)
         add_text_fact(document, "source", &report->source);
 }

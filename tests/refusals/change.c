@@ -161,7 +161,7 @@ static int rewrite_pickle(const struct change *change,
     failed = failed || write_file(change, pickled_file, "w", &made.file);
     zip_made_release(&made);
     buf_release(&pickle);
-    map_release(&zip.names);
+    hash_table_release(&zip.names);
     arena_release(&arena);
     return failed;
 }

@@ -3,10 +3,10 @@
 #include "model/family/family.h"
 
 /* clang-format off */
-#define CLASSES(name) {name, {SLOT_HEAD}}
+#define CLASSES(name) {name, {SLOT_UNEMBED}}
 #define DENSE(name) {name, {SLOT_TRANSFORM}}
 
-const struct class_head class_heads[] = {
+const struct classifier classifiers[] = {
     {NULL, {CLASSES("classification_head.out_proj"), DENSE("classification_head.dense")},
      ACTIVATION_TANH, ANSWER_OF_LAST},
     {"electra", {CLASSES("classifier.out_proj"), DENSE("classifier.dense")}, ACTIVATION_GELU,
@@ -32,9 +32,9 @@ const struct class_head class_heads[] = {
 };
 /* clang-format on */
 
-void class_head_take(struct config *config, const struct class_head *head, size_t count)
+void class_head_take(struct config *config, const struct classifier *head, size_t count)
 {
-    config->class_head = head;
+    config->classifier = head;
     config->end = END_CLASSES;
     config->n_class = count;
     if (head->answers && config->answers != ANSWER_OF_EACH)
@@ -44,9 +44,9 @@ void class_head_take(struct config *config, const struct class_head *head, size_
     config->end_activation = head->activation ? head->activation : config->class_activation;
 }
 
-const struct class_head *class_head_of_sequences(const struct config *config)
+const struct classifier *classifier_of_sequences(const struct config *config)
 {
-    const struct class_head *head = class_heads;
+    const struct classifier *head = classifiers;
     while (head->rows->name && !name_is_among(head->sequences, config->family->name))
         head++;
     if (config->kind != MODEL_ATTENTION && config->causal && !config->n_encoder_layer)

@@ -32,19 +32,19 @@ const struct family_row *family_row(const struct family *family, struct slot slo
     for (const struct family_names *names = family->names; names; names = names->base)
         for (const struct family_row *row = names->rows; row->name; row++)
             for (size_t i = 0; i < FAMILY_MEMBERS_MAX; i++)
-                if (row->members[i] == (slot.id & ~1) && row->part == slot.part)
+                if (row->members[i] == (slot.id & ~1) && row->branch == slot.branch)
                     return row;
-    if (slot.part != PART_SOURCE)
+    if (slot.branch != BRANCH_SOURCE)
         return NULL;
-    slot.part = PART_SENTENCE; /* in its layers, an encoder has the text's names */
+    slot.branch = BRANCH_TEXT; /* in its layers, an encoder has the text's names */
     return family_row(family, slot);
 }
 
 const struct family_row *config_row(const struct config *config, struct slot slot)
 {
-    for (size_t i = 0; config->class_head && slot.part == PART_SENTENCE && i < 2; i++)
-        if (config->class_head->rows[i].members[0] == (slot.id & ~1))
-            return &config->class_head->rows[i];
+    for (size_t i = 0; config->classifier && slot.branch == BRANCH_TEXT && i < 2; i++)
+        if (config->classifier->rows[i].members[0] == (slot.id & ~1))
+            return &config->classifier->rows[i];
     return family_row(config->family, slot);
 }
 
@@ -71,11 +71,11 @@ const char *family_tensor_name(char name[PARAMETER_NAME_BYTES], const struct con
     const char *ending = row && row->bare ? (is_bias ? "_bias" : "")
                          : is_bias        ? ".bias"
                                           : ".weight";
-    bool of_end = slot.id >= SLOT_TRANSFORM && slot.id <= SLOT_HEAD_BIAS;
-    bool of_head = config->class_head && config->class_head->prefixed && slot.id < SLOT_HEAD;
+    bool of_end = slot.id >= SLOT_TRANSFORM && slot.id <= SLOT_UNEMBED_BIAS;
+    bool of_head = config->classifier && config->classifier->prefixed && slot.id < SLOT_UNEMBED;
     const char *prefix = of_end && !of_head ? "" : names->prefix;
     const char *text = with_number(numbered, row ? row->name : "?", "{e}", slot.expert);
-    const char *layers = slot.part == PART_SOURCE ? names->source_layers : names->layers;
+    const char *layers = slot.branch == BRANCH_SOURCE ? names->source_layers : names->layers;
     int members = (int)config->group_layers;
     if (row && row->bias && is_bias)
         snprintf(name, PARAMETER_NAME_BYTES, "%s", row->bias);
@@ -97,12 +97,12 @@ void family_layout(struct family_layout *layout, struct slot slot, const struct 
     row = row ? row : &unnamed;
     *layout = (struct family_layout){.view = {0, SIZE_MAX, 0}, .first = slot};
     layout->rank = slot_shape(layout->shape, slot, config);
-    layout->squeezed = slot.part == PART_MIXER;
+    layout->squeezed = slot.branch == BRANCH_MIXER;
     layout->out = layout->shape[0];
     layout->in = layout->shape[1];
     bool is_bias = slot.id & 1;
     bool is_grouped = row->groups != GROUPS_ONE;
-    size_t key_heads = slot.part == PART_MIXER ? config->mixer.key_heads : config->n_kv_head;
+    size_t key_heads = slot.branch == BRANCH_MIXER ? config->mixer.key_heads : config->n_kv_head;
     size_t groups = row->groups == GROUPS_FOUR      ? 4
                     : row->groups == GROUPS_HEAD    ? config->n_head
                     : row->groups == GROUPS_IN_TURN ? layout->out

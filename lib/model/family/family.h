@@ -36,12 +36,13 @@ struct family_row {
     bool bare;       /* no ".weight" follows the name; the name of a bias ends in "_bias" */
     bool stacked;    /* the tensor has all experts or heads, one after the other: the first axis */
     bool flat;       /* stacked, but without an axis of experts: each has its part of the first */
-    unsigned char part;
+    unsigned char branch;
     const char *bias; /* the whole name of the bias, if it does not begin with `name`; or NULL */
 };
 
 struct family_names {
-    const char *prefix; /* of all names but SLOT_TRANSFORM to SLOT_HEAD_BIAS; some files lack it */
+    const char
+        *prefix; /* of all names but SLOT_TRANSFORM to SLOT_UNEMBED_BIAS; some files lack it */
     const char *layers, *source_layers; /* before a layer's number, in the text, in its encoder (or
                                          * NULL); {g}: the number of its group */
     const char *wrapper;                /* what files may have before or after `prefix`, or NULL */
@@ -120,12 +121,12 @@ int family_try(struct config *config, const struct family *family, const struct 
 /* List in config->unread, if they fit, the keys that were not read and may have an effect. */
 void family_note_unread(struct config *config, const struct json *root);
 
-/* A head of classes: names of its last matrix and of a dense layer before it, if any. A file that
- * has both has this head: class_heads are tried in their order, for the family with this name
+/* A classifier: names of its last matrix and of a dense layer before it, if any. A file that
+ * has both has this head: classifiers are tried in their order, for the family with this name
  * or, NULL, for all; the last has no rows. */
-struct class_head {
+struct classifier {
     const char *family;
-    struct family_row rows[3];  /* rows of SLOT_HEAD and SLOT_TRANSFORM; the last has no name */
+    struct family_row rows[3];  /* rows of SLOT_UNEMBED and SLOT_TRANSFORM; the last has no name */
     enum activation activation; /* of the dense layer; ACTIVATION_NONE: as config.json says */
     enum class_answer answers;
     bool normed;           /* a norm of the dense layer: SLOT_TRANSFORM_NORM of the family */
@@ -133,19 +134,19 @@ struct class_head {
     const char *sequences; /* " name name ": encoders whose class for sequences has it, or NULL */
 };
 
-extern const struct class_head class_heads[];
+extern const struct classifier classifiers[];
 
 /* Give a config a head of `count` classes, but not its biases. */
-void class_head_take(struct config *config, const struct class_head *head, size_t count);
+void class_head_take(struct config *config, const struct classifier *head, size_t count);
 
 /* The head of transformers' class for sequences of a config's family; NULL: it is not known. */
-const struct class_head *class_head_of_sequences(const struct config *config);
+const struct classifier *classifier_of_sequences(const struct config *config);
 
 /* Of a config.json for such a class, set its head, with a row for each name of "id2label". Other
  * heads are found by their tensors. */
 int family_read_classes(struct config *config, const struct json *root, struct err *err);
 
-/* family_row of a config's family, or the row of its head of classes. */
+/* family_row of a config's family, or the row of its classifier. */
 const struct family_row *config_row(const struct config *config, struct slot slot);
 
 /* The row of a slot; of a bias or shift, its matrix's or norm's row. NULL: the family has none. */

@@ -13,7 +13,7 @@
 
 const struct family_names family_llama_names = NAMES(
     "model.", "layers.", NULL, {"embed_tokens", {SLOT_TOKENS}}, {"norm", {SLOT_FINAL_NORM}},
-    {"lm_head", {SLOT_HEAD}}, {"input_layernorm", {SLOT_NORM_1}}, {"self_attn.q_proj", {SLOT_Q}},
+    {"lm_head", {SLOT_UNEMBED}}, {"input_layernorm", {SLOT_NORM_1}}, {"self_attn.q_proj", {SLOT_Q}},
     {"self_attn.k_proj", {SLOT_K}}, {"self_attn.v_proj", {SLOT_V}}, {"self_attn.o_proj", {SLOT_O}},
     {"self_attn.q_norm", {SLOT_Q_NORM}}, {"self_attn.k_norm", {SLOT_K_NORM}},
     {"post_attention_layernorm", {SLOT_NORM_2}}, {"mlp.gate_proj", {SLOT_GATE}},
@@ -114,14 +114,14 @@ static const struct family_names opt_names =
 
 static const struct family_names biogpt_names =
     NAMES("biogpt.", "layers.", &opt_names, {"layer_norm", {SLOT_FINAL_NORM}},
-          {"output_projection", {SLOT_HEAD}});
+          {"output_projection", {SLOT_UNEMBED}});
 
 static const struct family_names xglm_names =
     NAMES("model.", "layers.", &opt_names, {"layer_norm", {SLOT_FINAL_NORM}});
 
 static const struct family_names neox_names =
     NAMES("gpt_neox.", "layers.", &family_llama_names, {"embed_in", {SLOT_TOKENS}},
-          {"final_layer_norm", {SLOT_FINAL_NORM}}, {"embed_out", {SLOT_HEAD}},
+          {"final_layer_norm", {SLOT_FINAL_NORM}}, {"embed_out", {SLOT_UNEMBED}},
           {"attention.query_key_value", {SLOT_Q, SLOT_K, SLOT_V}, .groups = GROUPS_KV_HEAD},
           {"attention.dense", {SLOT_O}}, {"mlp.dense_h_to_4h", {SLOT_UP}},
           {"mlp.dense_4h_to_h", {SLOT_DOWN}});
@@ -129,7 +129,7 @@ static const struct family_names neox_names =
 static const struct family_names bloom_names =
     NAMES("transformer.", "h.", &neox_names, {"word_embeddings", {SLOT_TOKENS}},
           {"word_embeddings_layernorm", {SLOT_EMBED_NORM}}, {"ln_f", {SLOT_FINAL_NORM}},
-          {"lm_head", {SLOT_HEAD}},
+          {"lm_head", {SLOT_UNEMBED}},
           {"self_attention.query_key_value", {SLOT_Q, SLOT_K, SLOT_V}, .groups = GROUPS_KV_HEAD},
           {"self_attention.dense", {SLOT_O}});
 
@@ -139,7 +139,7 @@ static const struct family_names falcon_names = NAMES(
 
 static const struct family_names gpt_neo_names = NAMES(
     "transformer.", "h.", NULL, {"wte", {SLOT_TOKENS}}, {"wpe", {SLOT_POSITIONS}},
-    {"ln_f", {SLOT_FINAL_NORM}}, {"lm_head", {SLOT_HEAD}}, {"ln_1", {SLOT_NORM_1}},
+    {"ln_f", {SLOT_FINAL_NORM}}, {"lm_head", {SLOT_UNEMBED}}, {"ln_1", {SLOT_NORM_1}},
     {"ln_2", {SLOT_NORM_2}}, {"attn.attention.q_proj", {SLOT_Q}},
     {"attn.attention.k_proj", {SLOT_K}}, {"attn.attention.v_proj", {SLOT_V}},
     {"attn.attention.out_proj", {SLOT_O}}, {"mlp.c_fc", {SLOT_UP}}, {"mlp.c_proj", {SLOT_DOWN}});

@@ -18,7 +18,7 @@ static const struct family_names bert_names =
           {"output.LayerNorm", {SLOT_NORM_2}}, {"pooler.dense", {SLOT_POOLER}},
           {"cls.predictions.transform.dense", {SLOT_TRANSFORM}},
           {"cls.predictions.transform.LayerNorm", {SLOT_TRANSFORM_NORM}},
-          {"cls.predictions.decoder", {SLOT_HEAD}, .bias = "cls.predictions.bias"});
+          {"cls.predictions.decoder", {SLOT_UNEMBED}, .bias = "cls.predictions.bias"});
 
 static const struct family_names jina_names =
     NAMES("bert.", "encoder.layer.", &bert_names, {"mlp.gated_layers", {SLOT_GATE, SLOT_UP}},
@@ -33,7 +33,7 @@ static const struct family_names jina_code_names = NAMES(
 static const struct family_names roberta_names =
     NAMES("roberta.", "encoder.layer.", &bert_names, {"lm_head.dense", {SLOT_TRANSFORM}},
           {"lm_head.layer_norm", {SLOT_TRANSFORM_NORM}},
-          {"lm_head.decoder", {SLOT_HEAD}, .bias = "lm_head.bias"});
+          {"lm_head.decoder", {SLOT_UNEMBED}, .bias = "lm_head.bias"});
 
 static const struct family_names mpnet_names = NAMES(
     "mpnet.", "encoder.layer.", &roberta_names, {"attention.attn.q", {SLOT_Q}},
@@ -45,14 +45,15 @@ static const struct family_names distilbert_names = NAMES(
     {"attention.k_lin", {SLOT_K}}, {"attention.v_lin", {SLOT_V}}, {"attention.out_lin", {SLOT_O}},
     {"sa_layer_norm", {SLOT_NORM_1}}, {"ffn.lin1", {SLOT_UP}}, {"ffn.lin2", {SLOT_DOWN}},
     {"output_layer_norm", {SLOT_NORM_2}}, {"vocab_transform", {SLOT_TRANSFORM}},
-    {"vocab_layer_norm", {SLOT_TRANSFORM_NORM}}, {"vocab_projector", {SLOT_HEAD}});
+    {"vocab_layer_norm", {SLOT_TRANSFORM_NORM}}, {"vocab_projector", {SLOT_UNEMBED}});
 
-static const struct family_names electra_names = NAMES(
-    "electra.", "encoder.layer.", &bert_names, {"embeddings_project", {SLOT_EMBED_PROJECT}},
-    {"generator_predictions.dense", {SLOT_TRANSFORM}},
-    {"generator_predictions.LayerNorm", {SLOT_TRANSFORM_NORM}}, {"generator_lm_head", {SLOT_HEAD}},
-    {"discriminator_predictions.dense", {SLOT_DISCRIMINATOR}},
-    {"discriminator_predictions.dense_prediction", {SLOT_DISCRIMINATOR_HEAD}});
+static const struct family_names electra_names =
+    NAMES("electra.", "encoder.layer.", &bert_names, {"embeddings_project", {SLOT_EMBED_PROJECT}},
+          {"generator_predictions.dense", {SLOT_TRANSFORM}},
+          {"generator_predictions.LayerNorm", {SLOT_TRANSFORM_NORM}},
+          {"generator_lm_head", {SLOT_UNEMBED}},
+          {"discriminator_predictions.dense", {SLOT_DISCRIMINATOR}},
+          {"discriminator_predictions.dense_prediction", {SLOT_DISCRIMINATOR_LOGIT}});
 
 static const struct family_names albert_names = NAMES(
     "albert.", "encoder.albert_layer_groups.{g}.albert_layers.", &bert_names,
@@ -61,7 +62,7 @@ static const struct family_names albert_names = NAMES(
     {"attention.LayerNorm", {SLOT_NORM_1}}, {"ffn", {SLOT_UP}}, {"ffn_output", {SLOT_DOWN}},
     {"full_layer_layer_norm", {SLOT_NORM_2}}, {"pooler", {SLOT_POOLER}},
     {"predictions.dense", {SLOT_TRANSFORM}}, {"predictions.LayerNorm", {SLOT_TRANSFORM_NORM}},
-    {"predictions.decoder", {SLOT_HEAD}, .bias = "predictions.bias"});
+    {"predictions.decoder", {SLOT_UNEMBED}, .bias = "predictions.bias"});
 
 static const struct family_names modernbert_names =
     NAMES("model.", "layers.", NULL, {"embeddings.tok_embeddings", {SLOT_TOKENS}},
@@ -69,7 +70,7 @@ static const struct family_names modernbert_names =
           {"attn_norm", {SLOT_NORM_1}}, {"attn.Wqkv", {SLOT_Q, SLOT_K, SLOT_V}},
           {"attn.Wo", {SLOT_O}}, {"mlp_norm", {SLOT_NORM_2}}, {"mlp.Wi", {SLOT_GATE, SLOT_UP}},
           {"mlp.Wo", {SLOT_DOWN}}, {"head.dense", {SLOT_TRANSFORM}},
-          {"head.norm", {SLOT_TRANSFORM_NORM}}, {"decoder", {SLOT_HEAD}});
+          {"head.norm", {SLOT_TRANSFORM_NORM}}, {"decoder", {SLOT_UNEMBED}});
 
 static const struct family_names deberta_names =
     NAMES("deberta.", "encoder.layer.", &bert_names, {"attention.self.query_proj", {SLOT_Q}},
@@ -78,11 +79,11 @@ static const struct family_names deberta_names =
           {"attention.self.pos_key_proj", {SLOT_BIAS_K}}, {"encoder.rel_embeddings", {SLOT_BIASES}},
           {"encoder.LayerNorm", {SLOT_BIAS_NORM}});
 
-static const struct family_names deberta_head_names =
-    NAMES("deberta.", "encoder.layer.", &deberta_names,
-          {"lm_predictions.lm_head.dense", {SLOT_TRANSFORM}},
-          {"lm_predictions.lm_head.LayerNorm", {SLOT_TRANSFORM_NORM}},
-          {"lm_predictions.lm_head.decoder", {SLOT_HEAD}, .bias = "lm_predictions.lm_head.bias"});
+static const struct family_names deberta_head_names = NAMES(
+    "deberta.", "encoder.layer.", &deberta_names,
+    {"lm_predictions.lm_head.dense", {SLOT_TRANSFORM}},
+    {"lm_predictions.lm_head.LayerNorm", {SLOT_TRANSFORM_NORM}},
+    {"lm_predictions.lm_head.decoder", {SLOT_UNEMBED}, .bias = "lm_predictions.lm_head.bias"});
 
 /* Masked models are "bert." in published files, "nomic_bert." in files of transformers 5. */
 static const struct family_names nomic_names = NAMES_OF(

@@ -75,7 +75,7 @@ const struct family_names family_latent_names =
 
 static const struct family_names dbrx_names =
     NAMES("transformer.", "blocks.", NULL, {"wte", {SLOT_TOKENS}}, {"norm_f", {SLOT_FINAL_NORM}},
-          {"lm_head", {SLOT_HEAD}}, {"norm_attn_norm.norm_1", {SLOT_NORM_1}},
+          {"lm_head", {SLOT_UNEMBED}}, {"norm_attn_norm.norm_1", {SLOT_NORM_1}},
           {"norm_attn_norm.attn.Wqkv", {SLOT_Q, SLOT_K, SLOT_V}},
           {"norm_attn_norm.attn.out_proj", {SLOT_O}}, {"norm_attn_norm.norm_2", {SLOT_NORM_2}},
           {"ffn.router.layer", {SLOT_ROUTER}},

@@ -713,7 +713,7 @@ int family_read_classes(struct config *c, const struct json *root, struct err *e
 {
     const struct reading reading = {.config = c, .root = root, .err = err};
     const struct json *names = json_given(root, "id2label");
-    const struct class_head *head = class_head_of_sequences(c);
+    const struct classifier *head = classifier_of_sequences(c);
     if (!family_is_for(&reading, "ForSequenceClassification")) {
         c->answers = ANSWER_OF_FIRST;
         return 0;

@@ -7,7 +7,7 @@
 
 /* --- names of tensors, and how slots lie in them ---------------------------------------------- */
 
-#define OF_MIXER .part = PART_MIXER
+#define OF_MIXER .branch = BRANCH_MIXER
 #define PACKED(under)                                                                           \
     {under ".gate_up_proj", {SLOT_EXPERT_GATE, SLOT_EXPERT_UP}, .bare = true, .stacked = true}, \
     {                                                                                           \
@@ -450,22 +450,22 @@ static void read_multipliers(struct reading *r)
     const float into_heads = (float)family_positive(r, "attention_in_multiplier", 1);
     const float keys = (float)family_positive(r, "key_multiplier", 1);
     const struct {
-        unsigned char part, slot;
+        unsigned char branch, slot;
         float input, product;
     } factors[PRODUCT_FACTORS_MAX - 1] = {
-        {PART_MIXER, SLOT_OUT_GATE, into_mixers, mixers[0]},
-        {PART_MIXER, SLOT_V, into_mixers, mixers[1]},
-        {PART_MIXER, SLOT_K, into_mixers, mixers[2]},
-        {PART_MIXER, SLOT_Q, into_mixers, mixers[3]},
-        {PART_MIXER, SLOT_STEP, into_mixers, mixers[4]},
-        {PART_SENTENCE, SLOT_Q, into_heads, 1},
-        {PART_SENTENCE, SLOT_K, into_heads, keys},
-        {PART_SENTENCE, SLOT_V, into_heads, 1},
-        {PART_SENTENCE, SLOT_GATE, 1, mlp[0]},
+        {BRANCH_MIXER, SLOT_OUT_GATE, into_mixers, mixers[0]},
+        {BRANCH_MIXER, SLOT_V, into_mixers, mixers[1]},
+        {BRANCH_MIXER, SLOT_K, into_mixers, mixers[2]},
+        {BRANCH_MIXER, SLOT_Q, into_mixers, mixers[3]},
+        {BRANCH_MIXER, SLOT_STEP, into_mixers, mixers[4]},
+        {BRANCH_TEXT, SLOT_Q, into_heads, 1},
+        {BRANCH_TEXT, SLOT_K, into_heads, keys},
+        {BRANCH_TEXT, SLOT_V, into_heads, 1},
+        {BRANCH_TEXT, SLOT_GATE, 1, mlp[0]},
     };
     for (size_t i = 0; i < PRODUCT_FACTORS_MAX - 1; i++)
         c->factors.list[i] =
-            (struct product_factor){factors[i].part, factors[i].slot,
+            (struct product_factor){factors[i].branch, factors[i].slot,
                                     factors[i].input * factors[i].product, factors[i].product};
     c->residual_scale[SUBLAYER_ATTEND] = (float)family_positive(r, "attention_out_multiplier", 1);
     c->residual_scale[SUBLAYER_MIX] = (float)family_positive(r, "ssm_out_multiplier", 1);

@@ -238,16 +238,17 @@ static void settle_transformer(struct reading *r)
 /* Names as in GPT-2, which may follow "transformer."; the matrices of layers are [in, out]. */
 #define OWN_NAMES(base, ...) NAMES_OF("", "h.", "enc.", "transformer.", base, true, __VA_ARGS__)
 
-static const struct family_names transformer_names = OWN_NAMES(
-    NULL, {"wte", {SLOT_TOKENS}}, {"wpe", {SLOT_POSITIONS}}, {"ln_f", {SLOT_FINAL_NORM}},
-    {"enc.ln_f", {SLOT_FINAL_NORM}, OF_SOURCE}, {"lm_head", {SLOT_HEAD}}, {"ln_1", {SLOT_NORM_1}},
-    {"attn.q_proj", {SLOT_Q}, TRANSPOSED}, {"attn.k_proj", {SLOT_K}, TRANSPOSED},
-    {"attn.v_proj", {SLOT_V}, TRANSPOSED}, {"attn.out_proj", {SLOT_O}, TRANSPOSED},
-    {"ln_cross", {SLOT_NORM_1}, OF_CROSS}, {"cross_attn.q_proj", {SLOT_Q}, TRANSPOSED, OF_CROSS},
-    {"cross_attn.k_proj", {SLOT_K}, TRANSPOSED, OF_CROSS},
-    {"cross_attn.v_proj", {SLOT_V}, TRANSPOSED, OF_CROSS},
-    {"cross_attn.out_proj", {SLOT_O}, TRANSPOSED, OF_CROSS}, {"ln_2", {SLOT_NORM_2}},
-    {"mlp.c_fc", {SLOT_UP}, TRANSPOSED}, {"mlp.c_proj", {SLOT_DOWN}, TRANSPOSED});
+static const struct family_names transformer_names =
+    OWN_NAMES(NULL, {"wte", {SLOT_TOKENS}}, {"wpe", {SLOT_POSITIONS}}, {"ln_f", {SLOT_FINAL_NORM}},
+              {"enc.ln_f", {SLOT_FINAL_NORM}, OF_SOURCE}, {"lm_head", {SLOT_UNEMBED}},
+              {"ln_1", {SLOT_NORM_1}}, {"attn.q_proj", {SLOT_Q}, TRANSPOSED},
+              {"attn.k_proj", {SLOT_K}, TRANSPOSED}, {"attn.v_proj", {SLOT_V}, TRANSPOSED},
+              {"attn.out_proj", {SLOT_O}, TRANSPOSED}, {"ln_cross", {SLOT_NORM_1}, OF_CROSS},
+              {"cross_attn.q_proj", {SLOT_Q}, TRANSPOSED, OF_CROSS},
+              {"cross_attn.k_proj", {SLOT_K}, TRANSPOSED, OF_CROSS},
+              {"cross_attn.v_proj", {SLOT_V}, TRANSPOSED, OF_CROSS},
+              {"cross_attn.out_proj", {SLOT_O}, TRANSPOSED, OF_CROSS}, {"ln_2", {SLOT_NORM_2}},
+              {"mlp.c_fc", {SLOT_UP}, TRANSPOSED}, {"mlp.c_proj", {SLOT_DOWN}, TRANSPOSED});
 
 const struct family_names family_gpt2_names =
     OWN_NAMES(&transformer_names, {"attn.c_attn", {SLOT_Q, SLOT_K, SLOT_V}, TRANSPOSED},

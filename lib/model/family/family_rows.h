@@ -16,10 +16,10 @@
 /* Names of a text model, which models with images have with a wrapper before or after "model.". */
 #define WRAPPED(base) NAMES_OF("model.", "layers.", NULL, "language_model.", base, false, {NULL})
 
-#define OF_CROSS .part = PART_CROSS
-#define OF_SOURCE .part = PART_SOURCE
-#define OF_PER_LAYER .part = PART_PER_LAYER
-#define OF_LAUREL .part = PART_LAUREL
+#define OF_CROSS .branch = BRANCH_CROSS
+#define OF_SOURCE .branch = BRANCH_SOURCE
+#define OF_PER_LAYER .branch = BRANCH_PER_LAYER
+#define OF_LAUREL .branch = BRANCH_LAUREL
 #define TRANSPOSED .transposed = true
 
 /* Defaults of several families. */

@@ -11,7 +11,7 @@
     NAMES_OF(prefix, "decoder." layers, "encoder." layers, NULL, base, false, __VA_ARGS__)
 
 static const struct family_names t5_names = TRANSLATOR_NAMES(
-    "", "block.", NULL, {"shared", {SLOT_TOKENS}}, {"lm_head", {SLOT_HEAD}},
+    "", "block.", NULL, {"shared", {SLOT_TOKENS}}, {"lm_head", {SLOT_UNEMBED}},
     {"decoder.block.0.layer.0.SelfAttention.relative_attention_bias", {SLOT_BIASES}},
     {"encoder.block.0.layer.0.SelfAttention.relative_attention_bias", {SLOT_BIASES}, OF_SOURCE},
     {"decoder.final_layer_norm", {SLOT_FINAL_NORM}},
@@ -53,7 +53,7 @@ static const struct family_names t5_gated_alone_names =
 
 static const struct family_names bart_names = TRANSLATOR_NAMES(
     "model.", "layers.", NULL, {"shared", {SLOT_TOKENS}},
-    {"lm_head", {SLOT_HEAD}, .bias = "final_logits_bias"},
+    {"lm_head", {SLOT_UNEMBED}, .bias = "final_logits_bias"},
     {"decoder.embed_positions", {SLOT_POSITIONS}},
     {"encoder.embed_positions", {SLOT_POSITIONS}, OF_SOURCE},
     {"decoder.layernorm_embedding", {SLOT_EMBED_NORM}},

@@ -45,7 +45,7 @@ struct gguf_tensor_name {
     const char *name;
     enum slot_id id;
     bool fused; /* its tensor has several slots, of which this is the first */
-    enum site_part part;
+    enum site_branch branch;
 };
 
 /* What names mean in most architectures; ends with NULL. */

@@ -668,17 +668,17 @@ static const struct family_row *find_slot(struct slot *slot, const char *name,
         bool whole = length == size; /* with its ending, or without one */
         if (!length || (!whole && (!has_ending || length + ending != size)) ||
             memcmp(at->name, stem, length) != 0 || (at->id >= SLOTS_OF_ENDS) != in_layer ||
-            (at->part == PART_MIXER && !mixes))
+            (at->branch == BRANCH_MIXER && !mixes))
             continue;
-        *slot = slot_of_end(at->part    ? (int)at->part
-                            : is_cross  ? PART_CROSS
-                            : of_source ? PART_SOURCE
-                                        : PART_SENTENCE,
+        *slot = slot_of_end(at->branch  ? (int)at->branch
+                            : is_cross  ? BRANCH_CROSS
+                            : of_source ? BRANCH_SOURCE
+                                        : BRANCH_TEXT,
                             at->id + (is_bias && !whole));
         slot->layer = (short)layer;
         const struct family_row *row = family_row(reading->family, *slot);
         bool fits = row && (row->members[1] ? at->fused && row->members[0] == at->id : !at->fused);
-        if (fits || (row && is_joined(stem) && !at->part))
+        if (fits || (row && is_joined(stem) && !at->branch))
             return row;
     }
     return NULL;
@@ -845,7 +845,7 @@ static int lay_out_mixer(struct safetensors_entry *entry, struct slot slot,
 static int lay_out(struct safetensors_entry *entry, struct slot slot, const struct family_row *row,
                    struct tensor_reading *reading)
 {
-    if (slot.part == PART_MIXER)
+    if (slot.branch == BRANCH_MIXER)
         return lay_out_mixer(entry, slot, row, reading);
     if (slot.id == SLOT_SHARED_SWITCH && entry->rank == 1) { /* of a file that llama.cpp wrote */
         entry->shape[1] = entry->shape[0];
@@ -1031,7 +1031,8 @@ static int read_tensors(struct tensor_reading *reading)
              : row && row->members[0] == SLOT_Q && !row->members[1] &&
                      strstr(tensor->name, ".attn_qkv.")
                  ? split_heads(slot, &config, reading)
-             : row && tensor->rank == 3 && reading->architecture->latent && slot.part != PART_MIXER
+             : row && tensor->rank == 3 && reading->architecture->latent &&
+                     slot.branch != BRANCH_MIXER
                  ? join_heads(entry, tensor->name, reading)
              : row ? lay_out(entry, slot, row, reading)
                    : 0))

@@ -17,8 +17,8 @@ static struct path_value *value_at(const struct path_text *text, enum site site,
 /* Whether a value is one of the whole text: pieces of it have others. */
 static bool is_of_whole(enum site site)
 {
-    return site == SITE_OF(PART_MIXER, SITE_WEIGHTS) || site == SITE_OF(PART_MIXER, SITE_STATE) ||
-           site_is_by_name(site);
+    return site == SITE_OF(BRANCH_MIXER, SITE_WEIGHTS) ||
+           site == SITE_OF(BRANCH_MIXER, SITE_STATE) || site_is_by_name(site);
 }
 
 /* Watch a site, and look up its tensor in the reference. */
@@ -38,8 +38,8 @@ static void add_site(struct path_text *text, enum site site, int layer)
 /* Sites times layers, of the encoder or the decoder, whichever has more layers. */
 static size_t value_count(const struct config *config)
 {
-    size_t layers = stack_of(config, PART_SOURCE)->layers > config->n_layer
-                        ? stack_of(config, PART_SOURCE)->layers
+    size_t layers = stack_of(config, BRANCH_SOURCE)->layers > config->n_layer
+                        ? stack_of(config, BRANCH_SOURCE)->layers
                         : config->n_layer;
     return layers * SITE_COUNT;
 }

@@ -15,7 +15,7 @@ struct traces {
     const struct golden *golden;
     struct viewer *viewer;
     const struct text_with_source *pair;
-    enum site_part part;
+    enum site_branch branch;
     size_t numbers;
     double worst;         /* largest error, as a fraction of the tensor's largest number */
     struct site_set seen; /* the sites that were compared in a layer */
@@ -49,15 +49,15 @@ static const float *find_column(const struct table *step, const char *name, bool
 }
 
 /* The tensor that is multiplied by W_q: the output of the norm before it, if any, or the stream. */
-static enum site input_site(const struct config *config, enum site_part part, size_t layer)
+static enum site input_site(const struct config *config, enum site_branch branch, size_t layer)
 {
     if (config->kind == MODEL_ATTENTION)
         return layer ? SITE_ATTN_OUT : SITE_EMBEDDING;
-    const struct layer *own = layer_of(config, part, layer);
-    const struct sublayer *s = layer_attention(own, part);
+    const struct layer *own = layer_of(config, branch, layer);
+    const struct sublayer *s = layer_attention(own, branch);
     if (s->at_input)
-        return SITE_OF(part, s->at_input);
-    return s > own->sublayers ? sublayer_end(s - 1) : SITE_OF(part, SITE_RESID_PRE);
+        return SITE_OF(branch, s->at_input);
+    return s > own->sublayers ? sublayer_end(s - 1) : SITE_OF(branch, SITE_RESID_PRE);
 }
 
 static int compare(struct traces *traces, const struct place *place, const float *found,
@@ -137,7 +137,7 @@ static int compare_two(struct traces *traces, const struct report *e, const floa
 {
     const struct chapter *chapter = report_chapter(e);
     const struct config *config = &traces->viewer->model.config;
-    const struct head_rule *head = &attention_of(config, traces->part, chapter->layer)->head;
+    const struct head_rule *head = &attention_of(config, traces->branch, chapter->layer)->head;
     const size_t own = chapter->head % context_heads(head), width = context_width(head);
     struct place place = {.site = SITE_V,
                           .layer = chapter->layer,
@@ -162,7 +162,7 @@ static int compare_head(struct traces *traces, const struct report *e, struct er
 {
     const struct chapter *chapter = report_chapter(e);
     const struct config *config = &traces->viewer->model.config;
-    const struct head_rule *head = &attention_of(config, traces->part, chapter->layer)->head;
+    const struct head_rule *head = &attention_of(config, traces->branch, chapter->layer)->head;
     const struct table *query = find_step(e, "query");
     const float *k_normed = find_column(find_step(e, "key_norm"), "k_pre", false);
     bool rotates = find_step(e, "query_rotary") != NULL;
@@ -185,7 +185,7 @@ static int compare_head(struct traces *traces, const struct report *e, struct er
         {SITE_CONTEXT, find_column(find_step(e, "context"), "weighted", true), false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct place place = {.site = SITE_OF(traces->part, rows[i].site),
+        struct place place = {.site = SITE_OF(traces->branch, rows[i].site),
                               .layer = chapter->layer,
                               .slice = chapter->head,
                               .row = chapter->query,
@@ -304,12 +304,12 @@ static int compare_logits(struct traces *traces, const struct report *e, struct 
 static int check_all_seen(struct traces *traces, size_t layer, struct err *err)
 {
     char name[SITE_NAME_BYTES];
-    const struct layer *own = layer_of(&traces->viewer->model.config, PART_SENTENCE, layer);
+    const struct layer *own = layer_of(&traces->viewer->model.config, BRANCH_TEXT, layer);
     for (enum site site = SITE_LN_1; site != SITE_LN_F; site = site_next(site)) {
         bool twice =
             site == own->sublayers[own->count - 1].at_after[1]; /* the stream has another name */
         bool merged = site == SITE_MERGED && layer + 1 < traces->viewer->model.config.n_layer;
-        if (site_part(site) == PART_SOURCE || site_part(site) == PART_CROSS)
+        if (site_branch(site) == BRANCH_SOURCE || site_branch(site) == BRANCH_CROSS)
             continue;
         site_tensor_name(name, site, (int)layer);
         if (!twice && !merged && golden_find(traces->golden, name) &&
@@ -328,12 +328,12 @@ static int compare_ends(struct traces *traces, const struct report *e, struct er
     const struct table *first = find_step(e, "input");
     const struct table *last = find_step(e, "output");
     const struct column *input = first->columns;
-    struct place x = {.site = input_site(config, traces->part, chapter->layer),
+    struct place x = {.site = input_site(config, traces->branch, chapter->layer),
                       .layer = chapter->layer - (config->kind == MODEL_ATTENTION && chapter->layer),
                       .row = chapter->query,
                       .rows = 1};
     struct place out = x;
-    out.site = SITE_OF(traces->part, SITE_ATTN_OUT);
+    out.site = SITE_OF(traces->branch, SITE_ATTN_OUT);
     out.layer = chapter->layer;
     if (compare(traces, &x, column_vector(input, first->rows.size - 1), err))
         return -1;
@@ -357,11 +357,11 @@ static int trace(struct traces *traces, const struct explain_request *request, s
 static int walk_all(struct traces *traces, struct err *err)
 {
     const struct config *config = &traces->viewer->model.config;
-    bool in_encoder = traces->part == PART_SOURCE;
-    size_t heads = stack_of(config, traces->part)->heads;
-    size_t layers = stack_of(config, traces->part)->layers;
-    size_t queries = in_encoder ? traces->pair->source.count : traces->pair->sentence.count;
-    struct explain_request request = {.query_count = 1, .part = traces->part, .digits = 4};
+    bool in_encoder = traces->branch == BRANCH_SOURCE;
+    size_t heads = stack_of(config, traces->branch)->heads;
+    size_t layers = stack_of(config, traces->branch)->layers;
+    size_t queries = in_encoder ? traces->pair->source.count : traces->pair->text.count;
+    struct explain_request request = {.query_count = 1, .branch = traces->branch, .digits = 4};
     bool decoder = config->kind != MODEL_ATTENTION && !has_encoder(config);
     for (request.layer = 0; request.layer < layers; request.layer++) {
         for (request.head = 0; request.head < heads; request.head++)
@@ -404,7 +404,7 @@ static void check_part(struct tally *tally, struct traces *traces)
 {
     static struct err err;
     const struct config *config = &traces->viewer->model.config;
-    const char *name = attention_parts[has_encoder(config) ? traces->part : PART_SENTENCE].name;
+    const char *name = attention_branches[has_encoder(config) ? traces->branch : BRANCH_TEXT].name;
     struct feature_list refused = {.count = 0};
     features_find(&refused, TO_EXPLAIN, config);
     int failed = walk_all(traces, &err);
@@ -420,7 +420,7 @@ static void check_part(struct tally *tally, struct traces *traces)
 
 void walk_check(struct tally *tally, const struct golden *golden)
 {
-    static const enum site_part parts[] = {PART_SENTENCE, PART_CROSS, PART_SOURCE};
+    static const enum site_branch branches[] = {BRANCH_TEXT, BRANCH_CROSS, BRANCH_SOURCE};
     static struct err err;
     struct viewer viewer;
     struct text_with_source pair;
@@ -429,12 +429,12 @@ void walk_check(struct tally *tally, const struct golden *golden)
         tally_judge(tally, golden->folder, "walk", &err);
         return;
     }
-    size_t count = has_encoder(&viewer.model.config) ? sizeof parts / sizeof *parts : 1;
+    size_t count = has_encoder(&viewer.model.config) ? sizeof branches / sizeof *branches : 1;
     if (read_subject(&pair, &viewer, golden, &arena, &err))
         tally_judge(tally, golden->folder, "walk", &err);
     else
         for (size_t i = 0; i < count; i++)
-            check_part(tally, &(struct traces){golden, &viewer, &pair, .part = parts[i]});
+            check_part(tally, &(struct traces){golden, &viewer, &pair, .branch = branches[i]});
     arena_release(&arena);
     viewer_release(&viewer);
 }

@@ -42,13 +42,12 @@ static void note(char *list, size_t size, const char *bytes, size_t count)
 
 #define NOTE_STEP(step) note(seen.steps, sizeof seen.steps, step, strlen(step))
 #define NOTE_TEXT(list, tokenized) \
-    note(seen.list, sizeof seen.list, (tokenized)->text, (tokenized)->size)
+    note(seen.list, sizeof seen.list, (tokenized)->raw, (tokenized)->size)
 
 static int refuse(enum fault fault, const struct job *job, struct err *why)
 {
-    const struct tokenized *text = &job->pair.sentence;
-    if (!fault || !memmem(text->text, text->size, plan.word, strlen(plan.word)) ||
-        plan.spared-- > 0)
+    const struct tokenized *text = &job->pair.text;
+    if (!fault || !memmem(text->raw, text->size, plan.word, strlen(plan.word)) || plan.spared-- > 0)
         return 0;
     if (fault == FAULT_MEMORY)
         return err_memory(why, 1);
@@ -78,7 +77,7 @@ static int read_job(void *state, struct driver *driver, struct job *job, struct 
 {
     (void)state, (void)arena;
     notes_add(&driver->notes, job->index, "a text was read");
-    NOTE_TEXT(reads, &job->pair.sentence);
+    NOTE_TEXT(reads, &job->pair.text);
     job->memory.during = plan.during;
     job->memory.held = plan.held;
     job->result_bytes = plan.result_bytes;
@@ -118,15 +117,15 @@ static int run(void *state, const struct group *group, struct err *why)
         struct job *job = group->jobs[i];
         if (refuse(plan.in_run, job, why) ||
             viewer_report(&job->report, group->viewer, group->arena, why) ||
-            count_tokens(&job->report, &job->pair.sentence, group->arena, why))
+            count_tokens(&job->report, &job->pair.text, group->arena, why))
             return -1;
-        job->report.sentence = job->pair.sentence;
+        job->report.text = job->pair.text;
     }
     if (group->viewer != &group->driver->session.viewer) /* one of several threads */
         return 0;
     seen.largest = num_max(seen.largest, group->count);
     for (size_t i = 0; i < group->count; i++) {
-        const struct tokenized *text = &group->jobs[i]->pair.sentence;
+        const struct tokenized *text = &group->jobs[i]->pair.text;
         seen.edits_differ |= group->viewer->edits != group->jobs[i]->pair.edits;
         NOTE_TEXT(runs, text);
     }
@@ -136,7 +135,7 @@ static int run(void *state, const struct group *group, struct err *why)
 static int add(void *state, struct job *job, struct err *why)
 {
     (void)state, (void)why;
-    NOTE_TEXT(adds, &job->pair.sentence);
+    NOTE_TEXT(adds, &job->pair.text);
     return 0;
 }
 

@@ -139,19 +139,20 @@ TEST(numbers_have_their_presets_by_default)
 /* A tensor of a part of a model is listed under the heading of this part alone. */
 TEST(each_part_of_a_model_has_a_heading_of_its_own)
 {
-    const char *headings[SITE_PARTS] = {NULL};
+    const char *headings[SITE_BRANCHES] = {NULL};
     struct value value;
     for (size_t i = 0; values_tensors.at(&value, i, &all_commands); i++)
         for (enum site site = 0; site != SITE_END; site = site_next(site))
             if (site_about(site) && site_id(site) != SITE_EMBEDDING &&
                 strcmp(value.name, site_name(site)) == 0) {
-                const char **heading = &headings[site_part(site)];
+                const char **heading = &headings[site_branch(site)];
                 *heading = *heading ? *heading : value.heading;
                 ck_assert_msg(*heading == value.heading, "%s", value.name);
             }
-    for (size_t part = 0; part < SITE_PARTS; part++)
-        for (size_t other = 0; other < SITE_PARTS; other++)
-            ck_assert(part == PART_SENTENCE
-                          ? !headings[part]
-                          : headings[part] && (part == other || headings[other] != headings[part]));
+    for (size_t branch = 0; branch < SITE_BRANCHES; branch++)
+        for (size_t other = 0; other < SITE_BRANCHES; other++)
+            ck_assert(branch == BRANCH_TEXT
+                          ? !headings[branch]
+                          : headings[branch] &&
+                                (branch == other || headings[other] != headings[branch]));
 }

@@ -37,7 +37,7 @@ static void read_text(const char *text)
 {
     const struct input input = {.text = text, .size = strlen(text)};
     ck_assert_msg(!viewer_read(&viewer, &pair, &input, NULL, &arena, &err), "%s", err.text);
-    item.sentence = pair.sentence.text;
+    item.text = pair.text.raw;
 }
 
 /* Texts begin with a token that has no number. */
@@ -58,7 +58,7 @@ static const char *query(const char *list)
     item.options.select.query = list;
     int failed = resolve();
     ck_assert_msg(!failed, "'%s': %s", list, err.text);
-    return pair.sentence.queries;
+    return pair.text.queries;
 }
 
 static void refused(int failed, const char *message)
@@ -125,13 +125,13 @@ TEST(a_word_ends_where_no_letter_goes_on)
         if (!cases[i].positions)
             refused(ask(cases[i].name), "which is neither");
         else {
-            const struct tokenized *t = &pair.sentence;
+            const struct tokenized *t = &pair.text;
             const char *list = query(cases[i].name);
             ptrdiff_t first = 0, last = 0;
             size_t size = strlen(cases[i].name) - 1, at = 0;
             ck_assert(selection_range(&first, &last, list, strlen(list), t->count));
-            while (memcmp(t->text + at, cases[i].name + 1, size) != 0 ||
-                   (at && t->text[at - 1] == '\xa9'))
+            while (memcmp(t->raw + at, cases[i].name + 1, size) != 0 ||
+                   (at && t->raw[at - 1] == '\xa9'))
                 at++;
             ck_assert_msg(t->tokens[first].start <= at && t->tokens[first].end > at &&
                               t->tokens[last].end == at + size,
@@ -181,7 +181,7 @@ TEST(a_beginning_token_has_no_number)
                  {"all", "all", "all"}, {"5-", "6--1", "5-"}};
     begin_texts();
     read_text(sentence);
-    ck_assert_uint_eq(pair.sentence.count, 8);
+    ck_assert_uint_eq(pair.text.count, 8);
     for (size_t i = 0; i < COUNT(cases); i++) {
         item.options.select.words = false;
         ck_assert_str_eq(query(cases[i].list), cases[i].tokens);
@@ -239,11 +239,11 @@ TEST(a_number_of_a_column_may_be_a_word)
     read_text("dog 2.0 or 1/2 cat");
     const char *list = query("@x");
     ptrdiff_t first = 0, last = 0;
-    ck_assert(selection_range(&first, &last, list, strlen(list), pair.sentence.count));
-    ck_assert_uint_eq(pair.sentence.tokens[last].end, strlen("dog 2.0"));
+    ck_assert(selection_range(&first, &last, list, strlen(list), pair.text.count));
+    ck_assert_uint_eq(pair.text.tokens[last].end, strlen("dog 2.0"));
     list = query("@y");
-    ck_assert(selection_range(&first, &last, list, strlen(list), pair.sentence.count));
-    ck_assert_uint_eq(pair.sentence.tokens[last].end, strlen("dog 2.0 or 1/2"));
+    ck_assert(selection_range(&first, &last, list, strlen(list), pair.text.count));
+    ck_assert_uint_eq(pair.text.tokens[last].end, strlen("dog 2.0 or 1/2"));
 }
 
 static const struct score_region regions[] = {
@@ -282,7 +282,7 @@ TEST(a_region_has_all_its_tokens)
     begin_texts();
     read_text(sentence);
     ck_assert_str_eq(query("@np"), "1-3,6-7");
-    item.sentence = "another text, whose regions these are";
+    item.text = "another text, whose regions these are";
     refused(ask("@np"), "a region or a word of the text, found '@np', which is neither");
 }
 
@@ -309,16 +309,16 @@ TEST(each_option_has_positions_of_its_text)
     read_text("the cat is here");
     source = pair;
     read_text(sentence);
-    pair.source = source.sentence;
+    pair.source = source.text;
     item.options.select.query = "dog";
     item.options.select.key = "cat,is";
     item.options.attribute.position = "sees";
     item.options.attribute.key = "cat:dog";
     item.options.explain.token = "@sees";
     ck_assert_msg(!resolve(), "%s", err.text);
-    ck_assert_str_eq(pair.sentence.queries, "2");
+    ck_assert_str_eq(pair.text.queries, "2");
     ck_assert_str_eq(pair.source.keys, "2,3"); /* of the source */
-    ck_assert_ptr_null(pair.sentence.keys);
+    ck_assert_ptr_null(pair.text.keys);
     ck_assert_str_eq(item.options.attribute.position, "4");
     ck_assert_str_eq(item.options.attribute.key, "6:2");
     ck_assert_str_eq(item.options.explain.token, "4");
@@ -361,7 +361,7 @@ TEST(a_key_may_be_compared_with_a_mean)
 
 TEST(positions_of_means_keep_their_names)
 {
-    const struct named_positions *named = &pair.sentence.named_queries;
+    const struct named_positions *named = &pair.text.named_queries;
     read_text(sentence);
     item.options.select.mean = "regions";
     item.options.select.key = "0-2";
@@ -373,8 +373,8 @@ TEST(positions_of_means_keep_their_names)
         ck_assert_str_eq(named->labels[i].plain, names[i]);
         ck_assert_str_eq(named->positions[i], positions[i]);
     }
-    ck_assert_uint_eq(pair.sentence.named_keys.count, 0); /* the same numbers in all texts */
-    query("-1,0");                                        /* another number in each text */
+    ck_assert_uint_eq(pair.text.named_keys.count, 0); /* the same numbers in all texts */
+    query("-1,0");                                    /* another number in each text */
     ck_assert_uint_eq(named->count, 2);
     begin_texts();
     read_text(sentence);
@@ -421,7 +421,7 @@ TEST(a_name_is_found_in_the_text_of_its_axis)
     read_text("a cat is here");
     source = pair;
     read_text(sentence);
-    pair.source = source.sentence;
+    pair.source = source.text;
     ck_assert(!resolve());
     ck_assert_str_eq(tokens(false, "@cat"), "6");
     ck_assert_str_eq(tokens(true, "@cat"), "1");

@@ -230,8 +230,8 @@ TEST_LOOP(a_beginning_token_is_added_once_where_asked, COUNT(begun_texts))
     const struct text_with_source *pair = read_line(line, begun_texts[_i].begins);
     const struct heard *heard = command_heard();
     ck_assert_msg(pair != NULL, "%s", err.text);
-    ck_assert_str_eq(ids_of(&pair->sentence), begun_texts[_i].ids);
-    ck_assert_uint_eq(pair->sentence.words_before, begun_texts[_i].unnumbered);
+    ck_assert_str_eq(ids_of(&pair->text), begun_texts[_i].ids);
+    ck_assert_uint_eq(pair->text.words_before, begun_texts[_i].unnumbered);
     ck_assert_str_eq(heard->notes, begun_texts[_i].notes);
     const char *origin = identity_first(1).provenance->models->beginning;
     ck_assert_str_eq(origin ? origin : "", begun_texts[_i].notes == added_note ? "<s>" : "");
@@ -242,9 +242,9 @@ TEST(a_start_token_of_a_decoder_is_not_put_before_its_source)
     const struct text_with_source *pair =
         read_line("score -m translate 'le chat' --source 'the cat'", BEGINNING_ADDED);
     ck_assert_msg(pair != NULL, "%s", err.text);
-    ck_assert_str_eq(ids_of(&pair->sentence), "0,24,40");
+    ck_assert_str_eq(ids_of(&pair->text), "0,24,40");
     ck_assert_str_eq(ids_of(&pair->source), "2,10");
-    ck_assert_uint_eq(pair->sentence.words_before, 0);
+    ck_assert_uint_eq(pair->text.words_before, 0);
     ck_assert(!session.adds_beginning);
 }
 
@@ -259,7 +259,7 @@ TEST(a_chat_template_is_put_around_a_text)
         read_line("run -m mine cat --chat --verbose", BEGINNING_ADDED);
     ck_assert_str_eq(command_heard()->notes, "attn-cli: note: --chat: the TEXT sat\n");
     ck_assert_msg(pair != NULL, "%s", err.text);
-    ck_assert_str_eq(ids_of(&pair->sentence), "1,2,3");
+    ck_assert_str_eq(ids_of(&pair->text), "1,2,3");
     struct input two = {.text = "a", .size = 1, .pair = {"dog", 3}};
     ck_assert_int_eq(input_wrap(&two, session.viewer.chat, &arena, &err), -1);
     ck_assert_str_eq(err.text, "--chat: expected one text, found a pair");
@@ -278,8 +278,8 @@ TEST(words_of_rows_are_ranges_of_the_text_with_its_template)
     const struct text_with_source *pair =
         read_line("run -m mine -f table.csv --by item --word-column word --chat", 0);
     ck_assert_msg(pair != NULL, "%s", err.text);
-    const struct tokenized *text = &pair->sentence;
-    ck_assert_str_eq(text->text, "the cat dog sat");
+    const struct tokenized *text = &pair->text;
+    ck_assert_str_eq(text->raw, "the cat dog sat");
     ck_assert_uint_eq(text->given_count, 2);
     ck_assert(text->given[0].start == 4 && text->given[0].end == 7);
     ck_assert(text->given[1].start == 8 && text->given[1].end == 11);
@@ -606,9 +606,8 @@ TEST_LOOP(a_word_after_a_word_lacks_a_space, COUNT(spaces))
     ck_assert_msg(!viewer_open(viewer, "tiny", 1, &err), "%s", err.text);
     ck_assert_msg(!viewer_read(viewer, &pair, &input, NULL, &arena, &err), "%s", err.text);
     const char *more = spaces[_i].more;
-    ck_assert_int_eq(lacks_space(&pair.sentence, more, viewer->tokenizer, &arena),
-                     spaces[_i].lacks);
-    ck_assert_msg(!lacks_space(&pair.sentence, more, NULL, &arena), "no tokenizer, no words");
+    ck_assert_int_eq(lacks_space(&pair.text, more, viewer->tokenizer, &arena), spaces[_i].lacks);
+    ck_assert_msg(!lacks_space(&pair.text, more, NULL, &arena), "no tokenizer, no words");
 }
 
 /* The ids of tiny: " cat" 364, " dog" 363, "cat" 887, ":" 25. */
@@ -636,7 +635,7 @@ TEST_LOOP(an_answer_is_one_token_or_two, COUNT(answers))
                                          .answer = answers[_i].answer,
                                          .place = answers[_i].place,
                                          .notes = &notes,
-                                         .text = &pair.sentence};
+                                         .text = &pair.text};
     ck_assert_msg(!answer_read(&question, &words, viewer, &arena, &err), "%s", err.text);
     ck_assert_int_eq(question.answer, answers[_i].is);
     ck_assert_int_eq(question.against, answers[_i].against);
@@ -673,7 +672,7 @@ TEST_LOOP(a_question_is_asked_at_the_end_or_at_the_last_mask, COUNT(positions))
     ck_assert_msg(pair != NULL, "%s", err.text);
     struct question question = {.answer = -1};
     const struct question_words words = {
-        .place_option = "--query", .place = positions[_i].place, .text = &pair->sentence};
+        .place_option = "--query", .place = positions[_i].place, .text = &pair->text};
     int failed = position_read(&question, &words, viewer, &arena, &err);
     ck_assert_str_eq(err.text, positions[_i].message ? positions[_i].message : "");
     ck_assert_int_eq(failed, positions[_i].message ? -1 : 0);
@@ -699,9 +698,8 @@ TEST_LOOP(a_question_is_described_in_words, COUNT(questions))
     ck_assert_msg(pair != NULL, "%s", err.text);
     const struct question *question = &questions[_i].question;
     struct facts *facts = facts_new(&arena, &err);
-    ck_assert_str_eq(
-        question_describe(facts, question, &session.viewer, &pair->sentence, &arena, &err),
-        questions[_i].words);
+    ck_assert_str_eq(question_describe(facts, question, &session.viewer, &pair->text, &arena, &err),
+                     questions[_i].words);
     ck_assert_int_eq(facts->values[0].integer, question->answer);
     ck_assert_int_eq(facts->values[1].integer,
                      question->against < 0 ? COLUMN_MISSING : question->against);

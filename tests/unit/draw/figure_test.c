@@ -67,7 +67,7 @@ TEST(texts_of_every_length_fit)
 TEST(a_computed_array_without_labels_has_numbers)
 {
     static const float cells[2 * 2 * 3] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
-    struct report report = {.model = "life", .sentence = fixture_plain.sentence};
+    struct report report = {.model = "life", .text = fixture_plain.text};
     const struct array bare = {.name = "distance",
                                .layer = -1,
                                .heads = {.name = "head", .size = 2},
@@ -210,12 +210,12 @@ TEST(large_panels_have_fewer_labels)
 {
     struct report report = fixture_long(FIXTURE_LONG_MAX);
     draw(&report, &style_default);
-    ck_assert_uint_eq(canvas_witness_texts(report.sentence.labels[0].text),
+    ck_assert_uint_eq(canvas_witness_texts(report.text.labels[0].text),
                       1 + 2); /* rows, and columns */
-    ck_assert_uint_eq(canvas_witness_texts(report.sentence.labels[1].text), 0);
+    ck_assert_uint_eq(canvas_witness_texts(report.text.labels[1].text), 0);
     struct style style = {.view = VIEW_LINES}; /* which may be taller */
     draw(&report, &style);
-    ck_assert_uint_eq(canvas_witness_texts(report.sentence.labels[1].text), 2);
+    ck_assert_uint_eq(canvas_witness_texts(report.text.labels[1].text), 2);
 }
 
 TEST(a_title_can_be_given)

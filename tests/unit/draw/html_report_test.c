@@ -49,7 +49,7 @@ TEST(two_characters_encode_a_share_of_the_largest_number)
         kept.data = values;
         report.arrays = &kept;
         memory_stream_open(&out);
-        ck_assert(!page_sentence_put(&out, &report, false, NULL, NULL));
+        ck_assert(!page_text_put(&out, &report, false, NULL, NULL));
         struct file file = memory_stream_take(&out);
         ck_assert(memmem(file.bytes, file.size, cases[i].expected, strlen(cases[i].expected)));
         file_release(&file);
@@ -118,7 +118,7 @@ TEST(texts_cannot_end_their_element)
     struct layout layout = {.style = &style};
     struct report report = fixture_plain;
     report.model = "<script>";
-    report.sentence = (struct tokenized){.tokens = tokens, .labels = labels, .count = 3};
+    report.text = (struct tokenized){.tokens = tokens, .labels = labels, .count = 3};
     const char *page = fixture_written(format_html.write, &report, &layout);
     ck_assert_uint_eq(count(page, "<script"), count(page, "</script>"));
     ck_assert_uint_eq(count(page, "</script><b>"), 0);

@@ -26,8 +26,8 @@ static void prepare(void)
     config = (struct config){0};
     err = (struct err){0};
     report = fixture_plain;
-    report.sentence.ids = ids;
-    facts = (struct page_facts){.config = &config, .sentence = &report.sentence, .mask = -1};
+    report.text.ids = ids;
+    facts = (struct page_facts){.config = &config, .text = &report.text, .mask = -1};
 }
 
 static void release(void)
@@ -77,8 +77,7 @@ static void write_page(bool exact)
 {
     struct stream out = {0};
     memory_stream_open(&out);
-    ck_assert_int_eq(page_sentence_put(&out, &report, exact, config.family ? &facts : NULL, &err),
-                     0);
+    ck_assert_int_eq(page_text_put(&out, &report, exact, config.family ? &facts : NULL, &err), 0);
     take(&out);
 }
 
@@ -313,15 +312,15 @@ TEST(labels_are_those_that_axes_show)
     expect("labels", JSON({"sentence" : [ "Life", "is", "Life" ]}));
     expect("second", NULL);
     report.first_shown = 1;
-    report.sentence.second = 2;
+    report.text.second = 2;
     write_page(true);
     expect("labels", JSON({"sentence" : [ "is", "Life" ]}));
     expect("second", "1"); /* of those that are shown */
     report.first_shown = 0;
-    report.sentence.second = 0;
-    report.sentence.words = spans;
-    report.sentence.word_labels = words;
-    report.sentence.word_count = 2;
+    report.text.second = 0;
+    report.text.words = spans;
+    report.text.word_labels = words;
+    report.text.word_count = 2;
     report.array_count = 0;
     write_page(true);
     expect("labels", JSON({"sentence" : [ "Life is", "Life" ]}));
@@ -353,7 +352,7 @@ TEST(a_title_is_the_text_or_its_ids)
 TEST(a_command_gets_the_text_unless_it_is_of_ids)
 {
     describe("llama");
-    report.sentence.added_after = 1;
+    report.text.added_after = 1;
     write_page(true);
     expect("text", "\"Life is Life\"");
     expect("ids", NULL);
@@ -421,12 +420,12 @@ TEST(tokens_inside_characters_are_told_unless_axes_have_words)
     static const struct word_span spans[] = {{0, 3}};
     static const struct token_bytes bytes[] = {{"a", 1}, {"\xC3", 1}, {"\xA9", 1}};
     describe("llama");
-    report.sentence.bytes = bytes;
+    report.text.bytes = bytes;
     write_page(true);
     expect("splits", "2"); /* the first that does not begin a character */
-    report.sentence.words = spans;
-    report.sentence.word_labels = fixture_plain.sentence.labels;
-    report.sentence.word_count = 1;
+    report.text.words = spans;
+    report.text.word_labels = fixture_plain.text.labels;
+    report.text.word_count = 1;
     report.array_count = 0;
     write_page(true);
     expect("splits", NULL);

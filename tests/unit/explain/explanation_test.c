@@ -177,11 +177,11 @@ static void check_all(void)
     const struct config *config = &viewer.model.config;
     for (size_t layer = 0; layer < config->n_layer; layer++) {
         for (size_t head = 0; head < config->n_head; head++) {
-            for (size_t query = 0; query < pair.sentence.count; query++) {
+            for (size_t query = 0; query < pair.text.count; query++) {
                 explain(layer, head, query);
                 ck_assert_uint_ge(report.table_count, 9);
                 check_weights(check_query(),
-                              (double)attention_of(config, PART_SENTENCE, layer)->score.scale);
+                              (double)attention_of(config, BRANCH_TEXT, layer)->score.scale);
                 check_output();
             }
         }

@@ -193,7 +193,7 @@ static void check_weights(const struct mechanism *mechanism, size_t keys)
 
 static void check_context(size_t layer, size_t keys)
 {
-    const struct head_rule *head = &attention_of(config_of(), PART_SENTENCE, layer)->head;
+    const struct head_rule *head = &attention_of(config_of(), BRANCH_TEXT, layer)->head;
     const bool differs = head->differ > 0;
     const size_t width = context_width(head);
     const float *map = step_column("values", differs ? "difference" : "weight");
@@ -292,7 +292,7 @@ TEST(norms_of_heads_come_before_the_rotation)
 {
     explained_open(GOLDEN("qwen3"));
     explained_query(0, 1, 2);
-    const size_t width = attention_of(config_of(), PART_SENTENCE, 0)->head.d_k;
+    const size_t width = attention_of(config_of(), BRANCH_TEXT, 0)->head.d_k;
     const float *raw = step_row("query_norm", "q_raw"), *scale = step_row("query_norm", "γ");
     const float *pre = step_row("query_norm", "q_pre");
     double square = 0;
@@ -456,7 +456,7 @@ TEST(differences_are_of_the_weights_of_two_heads)
     double powers[2] = {0};
     for (size_t head = 0; head < 4; head += 2) { /* 0 and 2 are such heads */
         explained_query(1, head, 3);
-        const size_t d = attention_of(config_of(), PART_SENTENCE, 1)->head.d_k;
+        const size_t d = attention_of(config_of(), BRANCH_TEXT, 1)->head.d_k;
         for (size_t i = 0; i < 2; i++) {
             powers[i] = 0;
             for (size_t k = 0; k < d; k++)

@@ -30,7 +30,7 @@ static void make_again(struct zip_made *made, const char *name, const char *text
                      zip.entries[i].size);
     zip_made_end(made);
     files[0] = (struct folder_file){"made", made->file.bytes, made->file.size};
-    map_release(&zip.names);
+    hash_table_release(&zip.names);
     arena_release(&arena);
     file_release(&file);
 }
@@ -86,7 +86,7 @@ TEST(entries_that_overlap_are_at_most_as_large_as_the_file)
         const int failed = zip_read(&zip, &file, "numpy.savez", &arena, &err);
         ck_assert_msg(failed == (size ? -1 : 0), "%s", err.text);
         ck_assert(!size || strstr(err.text, "entry 'inner': expected entries of at most"));
-        map_release(&zip.names);
+        hash_table_release(&zip.names);
         arena_release(&arena);
         zip_made_release(&made);
     }

@@ -96,13 +96,13 @@ static void story_expect_report(struct story *story)
     pair.source = story->prompt.source;
     ck_assert_int_eq(viewer_capture(&story->viewer, &asked, arena, NULL), 0);
     ck_assert_uint_eq(grown.source.count, whole.source.count);
-    ck_assert_str_eq(grown.sentence.text, whole.sentence.text);
-    ck_assert_uint_eq(grown.sentence.count, whole.sentence.count);
-    for (size_t i = 0; i < whole.sentence.count; i++) {
-        ck_assert_uint_eq(grown.sentence.tokens[i].id, whole.sentence.tokens[i].id);
-        ck_assert_uint_eq(grown.sentence.tokens[i].start, whole.sentence.tokens[i].start);
-        ck_assert_uint_eq(grown.sentence.tokens[i].end, whole.sentence.tokens[i].end);
-        ck_assert_str_eq(grown.sentence.labels[i].exact, whole.sentence.labels[i].exact);
+    ck_assert_str_eq(grown.text.raw, whole.text.raw);
+    ck_assert_uint_eq(grown.text.count, whole.text.count);
+    for (size_t i = 0; i < whole.text.count; i++) {
+        ck_assert_uint_eq(grown.text.tokens[i].id, whole.text.tokens[i].id);
+        ck_assert_uint_eq(grown.text.tokens[i].start, whole.text.tokens[i].start);
+        ck_assert_uint_eq(grown.text.tokens[i].end, whole.text.tokens[i].end);
+        ck_assert_str_eq(grown.text.labels[i].exact, whole.text.labels[i].exact);
     }
     ck_assert_uint_eq(grown.array_count, whole.array_count);
     for (size_t i = 0; i < whole.array_count; i++) {
@@ -205,8 +205,8 @@ TEST(captured_tensors_with_a_source_have_the_bits_of_one_pass)
             struct input cats = story_input(m ? "the cat sleeps" : source);
             story_open(&story, models[m], &input, &cats);
             story_select(&story, i % 2 ? "0" : NULL);
-            site_set_join(&story.selection.sites, SITE_SET(SITE_OF(PART_CROSS, SITE_SCORES),
-                                                           SITE_OF(PART_SOURCE, SITE_SCORES)));
+            site_set_join(&story.selection.sites, SITE_SET(SITE_OF(BRANCH_CROSS, SITE_SCORES),
+                                                           SITE_OF(BRANCH_SOURCE, SITE_SCORES)));
             struct generation_config generation = {
                 .tokens = tokens[i],
                 .sampling = {.temperature = 1, .top_p = 1, .seed = i},
@@ -293,7 +293,7 @@ TEST(known_choices_of_a_translation_are_not_computed_again)
         ck_assert_int_eq(continuation_translate(&story.prompt, &story.viewer, &choices, &kept,
                                                 &story.arena, NULL),
                          0);
-        const struct tokenized *text = &story.prompt.sentence;
+        const struct tokenized *text = &story.prompt.text;
         ck_assert_uint_gt(text->count, 2);
         ck_assert_mem_eq(text->ids + 1, choices, (text->count - 1) * sizeof *choices);
         choices[0] = 10; /* not the likeliest */

@@ -104,13 +104,13 @@ static const char *described(void)
     struct buf out = {0};
     for (size_t i = 0; i < list.edits.count; i++) {
         const struct edit *edit = &list.edits.items[i];
-        const struct value_source *source = &list.sources[i];
+        const struct value_origin *value_origin = &list.value_origins[i];
         buf_format(&out, "%s%s %s", i ? "; " : "", site_name(edit->site), ops[edit->op]);
         if (edit->op != EDIT_TAKE && edit->op != EDIT_FORBID)
             buf_format(&out, " %g", edit->number);
-        buf_text(&out, origins[source->origin]);
-        if (source->origin == EDIT_RESAMPLE)
-            buf_format(&out, " %ju", (uintmax_t)source->seed);
+        buf_text(&out, origins[value_origin->origin]);
+        if (value_origin->origin == EDIT_RESAMPLE)
+            buf_format(&out, " %ju", (uintmax_t)value_origin->seed);
         put_indices(&out, " layer ", edit->layers);
         put_indices(&out, " head ", edit->heads);
         put_indices(&out, " row ", edit->tokens);
@@ -339,7 +339,7 @@ static void write_npy(const char *name, size_t rank, const size_t *shape)
 /* The value of the last edit's source; of sites without heads, head is 0. */
 static float value_of(size_t layer, size_t head, size_t token, size_t channel)
 {
-    const struct tensor *v = &list.edits.items[list.edits.count - 1].source->values[layer];
+    const struct tensor *v = &list.edits.items[list.edits.count - 1].donor->values[layer];
     const size_t at[] = {head, token, channel}, *index = at + 3 - v->rank;
     size_t offset = 0;
     for (size_t i = 0; i < v->rank; i++)
@@ -383,11 +383,11 @@ TEST(a_file_is_for_all_tokens_or_each_and_one_head_or_each)
         added(text);
         const struct edit *edit = list.edits.items;
         ck_assert_int_eq(edit->op, EDIT_TAKE);
-        ck_assert_msg(edit->source->longest == cases[i].longest && edit->source->exact, "%zu", i);
-        ck_assert_uint_eq(edit->source->count, 1);
+        ck_assert_msg(edit->donor->longest == cases[i].longest && edit->donor->exact, "%zu", i);
+        ck_assert_uint_eq(edit->donor->count, 1);
         float found = value_of(1, 2, 1, 3);
         ck_assert_msg(found == cases[i].last, "%zu: %g", i, found);
-        ck_assert_ptr_null(edit->source->values[0].data); /* the edit is of layer 1 */
+        ck_assert_ptr_null(edit->donor->values[0].data); /* the edit is of layer 1 */
     }
 }
 
@@ -456,7 +456,7 @@ TEST(a_value_of_the_caller_is_found_by_its_name)
     added("resid_post = steer; h.0.resid_post + 2*steer; weights = f");
     ck_assert_str_eq(described(), "resid_post take; resid_post + 2 layer 0; weights take");
     const struct edit *last = &list.edits.items[2];
-    ck_assert(last->function == nothing && last->context == asked && !last->source);
+    ck_assert(last->function == nothing && last->context == asked && !last->donor);
     added("resid_post = mean"); /* the caller's, not that of texts */
     ck_assert(value_of(0, 0, 0, 3) == 5);
     ck_assert_uint_eq(list.origins, 1u << EDIT_NUMBER);
@@ -573,8 +573,8 @@ static float plain(size_t text, size_t layer, size_t token, size_t channel)
 
 static float filled(size_t edit, size_t layer, size_t text, size_t token, size_t channel)
 {
-    const struct edit_source *source = list.edits.items[edit].source;
-    const struct tensor *v = &source->values[layer * source->count + text];
+    const struct edit_donor *donor = list.edits.items[edit].donor;
+    const struct tensor *v = &donor->values[layer * donor->count + text];
     return v->data[token * v->stride[0] + channel * v->stride[1]];
 }
 
@@ -597,14 +597,14 @@ TEST(values_of_texts_are_those_without_edits)
     const struct edit *edits = list.edits.items;
     ck_assert(filled(0, 1, 0, 1, 5) == (plain(0, 1, 1, 5) + plain(1, 1, 1, 5)) / 2);
     ck_assert(filled(0, 1, 0, 3, 5) == plain(0, 1, 3, 5)); /* the other text is shorter */
-    ck_assert(edits[0].source->longest == 4 && edits[0].source->count == 1);
+    ck_assert(edits[0].donor->longest == 4 && edits[0].donor->count == 1);
     for (size_t layer = 0; layer < 2; layer++)
         for (size_t text = 0; text < 2; text++)
             ck_assert(filled(1, layer, text, 1, 5) == plain(text, layer, 1, 5));
-    ck_assert(edits[1].source->count == 2 && edits[1].source->seed == 7 && !edits[1].source->exact);
+    ck_assert(edits[1].donor->count == 2 && edits[1].donor->seed == 7 && !edits[1].donor->exact);
     ck_assert(filled(2, 0, 0, 2, 5) == plain(2, 0, 2, 5));
-    ck_assert(edits[2].source->exact && edits[2].source->longest == 3);
-    ck_assert_ptr_null(edits[3].source);
+    ck_assert(edits[2].donor->exact && edits[2].donor->longest == 3);
+    ck_assert_ptr_null(edits[3].donor);
 }
 
 TEST(lists_of_the_same_key_share_the_values_of_all_layers)
@@ -631,7 +631,7 @@ TEST(lists_of_the_same_key_share_the_values_of_all_layers)
     ck_assert(!edit_list_is_stored(&list));
     struct edit_list same = {.config = list.config, .arena = &arena, .like = &list};
     ck_assert(!edit_list_add(&same, EDIT_WORDS, "h.1.mlp_out[token=1] = mean", &err));
-    ck_assert_ptr_eq(same.edits.items[0].source, list.edits.items[0].source);
+    ck_assert_ptr_eq(same.edits.items[0].donor, list.edits.items[0].donor);
     edit_store_release(&store);
     ck_assert_uint_eq(store.count, 0);
 }

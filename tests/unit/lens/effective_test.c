@@ -158,22 +158,22 @@ static const struct tensor of_heads[] = {{of_tokens, 3, {1, TOKENS, 1}, {0, 1, 0
 static const struct tensor of_rows[] = {{of_tokens, 2, {TOKENS, 1}, {1, 0}},
                                         {of_tokens, 2, {TOKENS, 1}, {1, 0}},
                                         {of_tokens, 2, {TOKENS, 1}, {1, 0}}};
-static const struct edit_source to_heads = {.values = of_heads, .count = 1, .longest = TOKENS};
-static const struct edit_source to_rows = {.values = of_rows, .count = 1, .longest = TOKENS};
+static const struct edit_donor to_heads = {.values = of_heads, .count = 1, .longest = TOKENS};
+static const struct edit_donor to_rows = {.values = of_rows, .count = 1, .longest = TOKENS};
 static const struct edit_range at_first = {0, 0}, at_last = {-1, -1};
 
 static const struct edit changes[] = {
     {.site = SITE_CONTEXT, .op = EDIT_SET, .heads = {&at_first, 1}},
     {.site = SITE_CONTEXT, .op = EDIT_SCALE, .number = 0.5f, .tokens = {&at_last, 1}},
-    {.site = SITE_CONTEXT, .op = EDIT_ADD, .number = 1, .source = &to_heads},
+    {.site = SITE_CONTEXT, .op = EDIT_ADD, .number = 1, .donor = &to_heads},
     {.site = SITE_RESID_PRE, .op = EDIT_SCALE, .number = 2},
     {.site = SITE_LN_1, .op = EDIT_SCALE, .number = 2},
     {.site = SITE_WEIGHTS, .op = EDIT_SCALE, .number = 2, .columns = {&at_first, 1}},
-    {.site = SITE_ATTN_OUT, .op = EDIT_ADD, .number = 1, .source = &to_rows},
-    {.site = SITE_ATTN_OUT, .op = EDIT_TAKE, .source = &to_rows},
+    {.site = SITE_ATTN_OUT, .op = EDIT_ADD, .number = 1, .donor = &to_rows},
+    {.site = SITE_ATTN_OUT, .op = EDIT_TAKE, .donor = &to_rows},
     {.site = SITE_RESID_MID, .op = EDIT_SCALE, .number = 3, .tokens = {&at_last, 1}},
-    {.site = SITE_MLP_ACT, .op = EDIT_ADD, .number = 1, .source = &to_rows},
-    {.site = SITE_RESID_POST, .op = EDIT_TAKE, .source = &to_rows, .columns = {&at_first, 1}},
+    {.site = SITE_MLP_ACT, .op = EDIT_ADD, .number = 1, .donor = &to_rows},
+    {.site = SITE_RESID_POST, .op = EDIT_TAKE, .donor = &to_rows, .columns = {&at_first, 1}},
 };
 
 /* A tensor of the last layer: [TOKENS, width]. */

@@ -82,7 +82,7 @@ TEST(counts_of_an_encoder_have_names_of_their_own)
 {
     static const float data[] = {1};
     const struct array maps[] = {
-        {.site = SITE_OF(PART_SOURCE, SITE_WEIGHTS),
+        {.site = SITE_OF(BRANCH_SOURCE, SITE_WEIGHTS),
          .rows.size = 1,
          .columns.size = 1,
          .data = data},
@@ -102,7 +102,7 @@ TEST(a_cell_without_texts_is_nan)
     static const size_t shapes[][2] = {{1, 2}, {2, 1}};
     for (size_t i = 0; i < COUNT(shapes); i++) {
         static const float data[] = {1, 2};
-        const struct array kept = {.site = SITE_OF(PART_CROSS, SITE_WEIGHTS),
+        const struct array kept = {.site = SITE_OF(BRANCH_CROSS, SITE_WEIGHTS),
                                    .rows.size = shapes[i][0],
                                    .columns.size = shapes[i][1],
                                    .data = data};

@@ -236,11 +236,11 @@ TEST(names_of_sites_are_a_set_and_tokens_are_a_table)
 /* Maps of mixers' norms and states after each token take much memory. */
 TEST(all_leaves_out_what_is_computed_only_by_name)
 {
-    const enum site norm = SITE_OF(PART_MIXER, SITE_MAP_NORM);
+    const enum site norm = SITE_OF(BRANCH_MIXER, SITE_MAP_NORM);
     use(mixers);
     choose("all");
     ck_assert(!site_set_has(selection.sites, norm));
-    ck_assert(site_set_has(selection.sites, SITE_OF(PART_MIXER, SITE_STATE)));
+    ck_assert(site_set_has(selection.sites, SITE_OF(BRANCH_MIXER, SITE_STATE)));
     choose("all,mix_map_norm");
     ck_assert(site_set_has(selection.sites, norm));
 }
@@ -410,7 +410,7 @@ TEST(a_site_outside_of_layers_is_in_layer_0)
     const struct layers outside = selection_layers_of(&selection, SITE_LN_F);
     ck_assert_str_eq(listed(outside.items, outside.count), "0");
     ck_assert_uint_eq(selection_layers_of(&selection, SITE_WEIGHTS).count, 1);
-    ck_assert_uint_eq(selection_layers_of(&selection, SITE_OF(PART_SOURCE, SITE_Q)).count, 0);
+    ck_assert_uint_eq(selection_layers_of(&selection, SITE_OF(BRANCH_SOURCE, SITE_Q)).count, 0);
 }
 
 TEST(layers_that_lack_a_site_are_refused)
@@ -519,13 +519,13 @@ TEST(queries_of_a_text_replace_those_of_all)
 TEST(sites_of_keys_the_encoder_and_the_first_token_have_no_queries)
 {
     static const enum site with[] = {SITE_WEIGHTS, SITE_Q, SITE_RESID_POST, SITE_LOGITS,
-                                     SITE_OF(PART_CROSS, SITE_WEIGHTS)};
+                                     SITE_OF(BRANCH_CROSS, SITE_WEIGHTS)};
     static const enum site without[] = {SITE_K,
                                         SITE_V,
                                         SITE_POOLED,
-                                        SITE_OF(PART_SOURCE, SITE_WEIGHTS),
-                                        SITE_OF(PART_CROSS, SITE_K),
-                                        SITE_OF(PART_MIXER, SITE_STATE)};
+                                        SITE_OF(BRANCH_SOURCE, SITE_WEIGHTS),
+                                        SITE_OF(BRANCH_CROSS, SITE_K),
+                                        SITE_OF(BRANCH_MIXER, SITE_STATE)};
     for (size_t i = 0; i < COUNT(with); i++)
         ck_assert_msg(selection_has_queries(&selection, with[i]), "%s", site_name(with[i]));
     for (size_t i = 0; i < COUNT(without); i++)

@@ -37,7 +37,7 @@ static struct tokenized read_cut(const char *cut, bool own)
     }
     char *kept = arena_text(&arena, text.bytes, text.size, NULL);
     struct tokenized tokenized = {
-        .text = kept, .size = text.size, .tokens = tokens, .labels = labels, .count = count};
+        .raw = kept, .size = text.size, .tokens = tokens, .labels = labels, .count = count};
     buf_release(&text);
     return tokenized;
 }

@@ -75,7 +75,7 @@ TEST(a_table_has_the_bytes_of_tokens_that_are_not_text)
 {
     static const struct token tokens[] = {{7, false, 0, 3}, {8, false, 3, 4}, {9, false, 4, 5}};
     static const struct token_bytes bytes[] = {{" is", 3}, {"\xc3", 1}, {"\0", 1}};
-    const struct tokenized own = {.text = " is\xc3",
+    const struct tokenized own = {.raw = " is\xc3",
                                   .size = 5,
                                   .tokens = tokens,
                                   .labels = &labels[5],
@@ -85,7 +85,7 @@ TEST(a_table_has_the_bytes_of_tokens_that_are_not_text)
     struct arena arena = {0};
     struct err err = {0};
     struct table table;
-    of_ids.text = NULL;
+    of_ids.raw = NULL;
     ck_assert_int_eq(tokenized_table(&table, &own, NULL, &arena, &err), 0);
     ck_assert_str_eq(table.columns[0].name, "index");
     ck_assert_int_eq(table_key(&table, "id", 1), 8);

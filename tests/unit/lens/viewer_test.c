@@ -188,7 +188,7 @@ TEST(packing_does_not_change_a_bit)
     ck_assert(viewer.model.weights.packing_words);
     ck_assert_msg(!asked(&selection, &pair, 1, &reports[1]), "%s", err.text);
     ck_assert_mem_eq(reports[0].arrays[0].data, reports[1].arrays[0].data,
-                     pair.sentence.count * 512 * sizeof(float));
+                     pair.text.count * 512 * sizeof(float));
 }
 
 TEST(queries_choose_the_logits_that_are_kept)

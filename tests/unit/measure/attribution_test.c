@@ -29,13 +29,13 @@ static void open(const char *model, const char *ids)
     struct input input = {.ids = ids};
     ck_assert_msg(!viewer_open(&viewer, model, 1, &err), "%s", err.text);
     ck_assert_msg(!viewer_read(&viewer, &pair, &input, NULL, &arena, &err), "%s", err.text);
-    question = (struct question){pair.sentence.count - 1, -1, -1};
+    question = (struct question){pair.text.count - 1, -1, -1};
 }
 
 static void ask(enum attribution_by by)
 {
     const struct attribution_plan plan = {&viewer, by, &question, 0};
-    report = (struct report){.sentence = pair.sentence, .source = pair.source};
+    report = (struct report){.text = pair.text, .source = pair.source};
     int failed = attribution_make(&attribution, &report, &plan, &arena, &err);
     ck_assert_msg(!failed, "%s", err.text);
 }
@@ -94,7 +94,7 @@ TEST_LOOP(an_earlier_position_is_that_of_the_whole_text, 6)
     struct selection selection = {.sites = SITE_SET(SITE_LOGITS)};
     double logit = 0;
     open(by_length[_i], "1,5,9,3,7,2,8,4");
-    struct text whole = {.ids = pair.sentence.ids, .count = pair.sentence.count};
+    struct text whole = {.ids = pair.text.ids, .count = pair.text.count};
     struct text_list one = {&whole, 1, 0, NULL};
     question.position = 3;
     question.answer = 6;
@@ -110,7 +110,7 @@ TEST(the_second_text_of_a_pair_has_the_embedding_of_its_segment)
 {
     static const unsigned char segments[] = {0, 0, 1, 1};
     open("tests/references/golden-families/bert", "1,5,9,3");
-    pair.sentence.segments = segments;
+    pair.text.segments = segments;
     ask(BY_PART);
     ck_assert(fabs(attribution.logit - attribution.sum) < 1e-5);
 }
@@ -120,8 +120,8 @@ TEST(the_second_text_of_a_pair_has_the_embedding_of_its_segment)
 static double logit_of_pass(void)
 {
     struct selection selection = {.sites = SITE_SET(SITE_LOGITS)};
-    struct text whole = {.ids = pair.sentence.ids,
-                         .count = pair.sentence.count,
+    struct text whole = {.ids = pair.text.ids,
+                         .count = pair.text.count,
                          .source_ids = pair.source.count ? pair.source.ids : NULL,
                          .source_count = pair.source.count};
     struct text_list one = {&whole, 1, 0, NULL};
@@ -263,7 +263,7 @@ TEST_LOOP(parts_of_a_decoder_with_a_source_sum_to_the_logit, 12)
         for (size_t k = 0; k < array_cells(report.arrays); k++)
             if (k % columns < 2 * heads)
                 sums[k % columns >= heads] += (double)report.arrays->data[k];
-        ask(BY_SOURCE);
+        ask(BY_KEY);
         if (edits[i] && strstr(edits[i], "context"))
             continue; /* what it adds comes from no token */
         ck_assert(fabs(sums[0] - sum_of("attribution_by_source")) <= bound);
@@ -280,7 +280,7 @@ TEST(an_ablated_head_adds_nothing_and_reads_from_no_token)
     ask(BY_PART);
     const struct array *parts = report.arrays;
     ck_assert_float_eq(parts->data[2 * parts->columns.size + 2], 0);
-    ask(BY_SOURCE);
+    ask(BY_KEY);
     const struct array *sources = report.arrays + 1;
     for (size_t key = 0; key < sources->columns.size; key++)
         ck_assert_float_eq(sources->data[2 * sources->columns.size + key], 0);

@@ -41,13 +41,13 @@ static void move_heads(struct tiny_model *model, size_t layer, const size_t to[H
 {
     static const char *const names[] = {"h.%zu.attn.c_attn.weight", "h.%zu.attn.c_attn.bias",
                                         "h.%zu.attn.c_proj.weight"};
-    for (size_t part = 0; part < 3; part++) {
+    for (size_t branch = 0; branch < 3; branch++) {
         char name[64];
-        snprintf(name, sizeof name, names[part], layer);
+        snprintf(name, sizeof name, names[branch], layer);
         struct tiny_tensor *tensor = tiny_model_tensor(model, name);
         float old[3 * CHANNELS * CHANNELS];
         memcpy(old, tensor->values, tensor->count * sizeof *old);
-        size_t wide = part == 2 ? CHANNELS : 1; /* move whole rows */
+        size_t wide = branch == 2 ? CHANNELS : 1; /* move whole rows */
         for (size_t i = 0; i < tensor->count; i++) {
             size_t channel = i / wide % CHANNELS;
             size_t moved = to[channel / HEAD] * HEAD + channel % HEAD;

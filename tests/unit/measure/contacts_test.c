@@ -29,8 +29,7 @@ static const float *contacts_of(const char *ids, size_t threads)
         viewer_open(&viewer, "tests/references/golden-families/esm-absolute", threads, &err) ||
         contacts_open(&head, &viewer, &arena, &err) ||
         viewer_read(&viewer, &pair, &input, NULL, &arena, &err) ||
-        contacts_check(&pair.sentence, &err) ||
-        contacts_run(&viewer, &head, &asked, 3, &arena, &err);
+        contacts_check(&pair.text, &err) || contacts_run(&viewer, &head, &asked, 3, &arena, &err);
     ck_assert_msg(!failed, "%s (run from the repository's root)", err.text);
     return report.arrays[0].data;
 }

@@ -46,7 +46,7 @@ static void estimate(struct patching_plan plan)
     plan.corrupt = &corrupt;
     plan.question = &question;
     plan.estimate = true;
-    question.position = clean.sentence.count - 1;
+    question.position = clean.text.count - 1;
     ck_assert_msg(!patching_make(&found, &plan, &arena, &err), "%s", err.text);
 }
 
@@ -192,8 +192,8 @@ TEST_LOOP(every_value_of_every_model_is_patched_and_estimated_or_refused, golden
             .with = i / 2 == PATCH_PARTS ? PATCH_WITH_ZERO : PATCH_WITH_TEXT,
             .estimate = i % 2 && i / 2 != PATCH_PATHS,
         };
-        struct report report = {.sentence = clean.sentence};
-        question = (struct question){clean.sentence.count - 1, -1, -1};
+        struct report report = {.text = clean.text};
+        question = (struct question){clean.text.count - 1, -1, -1};
         err_clear(&err);
         if (i / 2 == PATCH_EDGES && !plan.estimate)
             continue;
@@ -264,7 +264,7 @@ TEST_LOOP(a_small_change_is_estimated_exactly, 3)
     read_ids(&corrupt, "1,6,9,3,7,2", NULL);
     question = (struct question){5, 4, 9};
     const struct config *c = &viewer.model.config;
-    const struct stack *stack = stack_of(c, PART_SENTENCE);
+    const struct stack *stack = stack_of(c, BRANCH_TEXT);
     const struct text base = viewer_text(&corrupt), other = viewer_text(&clean);
     const size_t width = stack->embed.width, count = base.count * width, heads = c->n_head;
     struct seen unpatched, replaced, patched;
@@ -287,12 +287,12 @@ TEST_LOOP(a_small_change_is_estimated_exactly, 3)
     for (size_t i = 0; i < c->n_layer * heads; i++) {
         const struct edit_range layer = {(ptrdiff_t)(i / heads), (ptrdiff_t)(i / heads)};
         const struct edit_range head = {(ptrdiff_t)(i % heads), (ptrdiff_t)(i % heads)};
-        const struct edit_source source = {.values = replaced.values, .count = 1, .longest = 6};
+        const struct edit_donor donor = {.values = replaced.values, .count = 1, .longest = 6};
         const struct edit edit = {.site = SITE_CONTEXT,
                                   .op = EDIT_TAKE,
                                   .layers = {&layer, 1},
                                   .heads = {&head, 1},
-                                  .source = &source};
+                                  .donor = &donor};
         run(&patched, &base, &(struct edits){&edit, 1});
         exact[i] = patched.logit - unpatched.logit;
         most = fmax(most, fabs(exact[i]));

@@ -292,22 +292,22 @@ TEST_LOOP(numbers_that_are_not_of_the_corpus_are_refused, 13)
     buf_release(&bytes);
 }
 
-TEST(parts_have_the_examples_of_the_whole)
+TEST(segments_have_the_examples_of_the_whole)
 {
     static const size_t bounds[] = {0, 50, 170, 171, 300};
-    struct atlas whole, part;
+    struct atlas whole, segment;
     struct atlas_plan all = plan;
     all.of_headvis = false;
     begin(&whole, &all);
     begin(&atlas, &all);
-    begin(&part, &all);
+    begin(&segment, &all);
     for (size_t i = 0; i < 4; i++) {
         for (size_t number = bounds[i]; number < bounds[i + 1]; number++) {
-            add(&part, number, top_of(number));
+            add(&segment, number, top_of(number));
             add(&whole, number, top_of(number));
         }
-        ck_assert_int_eq(atlas_merge(&atlas, &part, &err), 0);
-        atlas_clear(&part);
+        ck_assert_int_eq(atlas_merge(&atlas, &segment, &err), 0);
+        atlas_clear(&segment);
     }
     const struct atlas_head *one = &whole.heads[7], *other = &atlas.heads[7];
     ck_assert_mem_eq(one->bins, other->bins, sizeof one->bins);
@@ -319,5 +319,5 @@ TEST(parts_have_the_examples_of_the_whole)
             ck_assert_uint_eq(one->intervals[i].items[k].text, other->intervals[i].items[k].text);
     }
     atlas_release(&whole);
-    atlas_release(&part);
+    atlas_release(&segment);
 }

@@ -161,7 +161,7 @@ TEST(texts_of_one_pass_have_separate_sums)
 /* The share of a row of |map| on the query itself, mean over all queries but the first. */
 static double self_share(const struct report *report, enum site site, size_t layer, size_t head)
 {
-    const struct array *map = report_find(report, SITE_OF(PART_MIXER, site), layer);
+    const struct array *map = report_find(report, SITE_OF(BRANCH_MIXER, site), layer);
     const size_t tokens = map->rows.size;
     double mean = 0;
     for (size_t i = 1; i < tokens; i++) {

@@ -77,7 +77,7 @@ static struct jacobian_fit fit_prompts(void)
         struct text_with_source pair;
         read_prompt(&pair, i);
         ck_assert_msg(!jacobian_fit_add(&fit, &pair, &err), "%s", err.text);
-        pair.sentence.count = JACOBIAN_TOKENS_MIN - 1;
+        pair.text.count = JACOBIAN_TOKENS_MIN - 1;
         ck_assert_msg(!jacobian_fit_add(&fit, &pair, &err), "%s", err.text);
     }
     ck_assert_uint_eq(fit.prompts, PROMPTS);
@@ -116,8 +116,8 @@ TEST_LOOP(files_of_torch_predict_what_they_do_in_float64, GOLDENS)
     ck_assert_msg(!failed, "%s", err.text);
     ck_assert_uint_eq(jacobian.prompts, PROMPTS);
     const size_t stride = sizeof *lens.cells / sizeof(float);
-    float *best = arena_room(&arena, pair.sentence.count, sizeof *best, &err);
-    for (size_t i = 0; i < pair.sentence.count; i++)
+    float *best = arena_room(&arena, pair.text.count, sizeof *best, &err);
+    for (size_t i = 0; i < pair.text.count; i++)
         best[i] = lens.cells[i].best->logprob;
     expect_numbers("kl", &lens.cells->kl, stride, 1e-4);
     expect_numbers("entropy", &lens.cells->entropy, stride, 1e-5);

@@ -70,9 +70,9 @@ TEST_LOOP(logits_of_captured_rows_have_the_bits_of_the_pass, COUNT(models))
     const struct config *config = &viewer.model.config;
     size_t words = config->vocab_size;
     struct report logits = asked(SITE_LOGITS, NULL);
-    struct report stream = asked(
-        layer_of(config, PART_SENTENCE, 0)->sublayers->norm_after ? SITE_LN_2 : SITE_RESID_POST,
-        "-1");
+    struct report stream =
+        asked(layer_of(config, BRANCH_TEXT, 0)->sublayers->norm_after ? SITE_LN_2 : SITE_RESID_POST,
+              "-1");
     const struct array *kept = stream.arrays;
     struct run run = {
         .machine = &viewer.machine, .config = config, .weights = &viewer.model.weights};
@@ -124,7 +124,7 @@ TEST_LOOP(the_last_layer_of_a_masked_model_has_its_logits, COUNT(masked))
     enum { MASK = 3, AGAINST = 5, BEST = 4 };
     open_model(masked[_i]);
     viewer.mask = MASK;
-    uint32_t *own = (uint32_t *)pair.sentence.ids;
+    uint32_t *own = (uint32_t *)pair.text.ids;
     own[MASK] = MASK;
     struct report report = asked(SITE_LOGITS, NULL);
     const float *logits = report.arrays->data;
@@ -156,7 +156,7 @@ TEST(tables_and_tensors_of_a_report_have_the_same_numbers)
 {
     open_model("tiny");
     struct logit_lens lens = see();
-    struct report report = {.sentence = pair.sentence};
+    struct report report = {.text = pair.text};
     struct err err = {0};
     unsigned numbers = 1u << LENS_BEST | 1u << LENS_RANK;
     ck_assert_int_eq(lens_report(&report, &lens, numbers, viewer.tokenizer, &arena, &err), 0);

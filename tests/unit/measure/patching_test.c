@@ -41,7 +41,7 @@ static void open(const char *model, size_t threads, const char *clean_ids, const
     read_ids(&corrupt, corrupt_ids);
     plan = (struct patching_plan){
         .viewer = &viewer, .clean = &clean, .corrupt = &corrupt, .question = &question};
-    question = (struct question){clean.sentence.count - 1, .answer = 4, .against = 9};
+    question = (struct question){clean.text.count - 1, .answer = 4, .against = 9};
 }
 
 static void patch(enum patch_over over)
@@ -102,7 +102,7 @@ static struct tensor replaced(const struct array *array)
 }
 
 /* The values of a site in all layers of the other text, or those of an ablation. */
-static struct edit_source other_values(enum site site)
+static struct edit_donor other_values(enum site site)
 {
     const struct config *c = &viewer.model.config;
     struct selection selection = {.sites = SITE_SET(site)};
@@ -117,7 +117,7 @@ static struct edit_source other_values(enum site site)
         values[array->layer < 0 ? 0 : array->layer] =
             plan.with ? replaced(array) : array_tensor(array);
     }
-    return (struct edit_source){.values = values, .count = 1, .longest = other.sentence.count};
+    return (struct edit_donor){.values = values, .count = 1, .longest = other.text.count};
 }
 
 /* Columns of a layer, which may have fewer than others, or read keys of another layer. */
@@ -126,9 +126,9 @@ static size_t columns_of(enum site site, size_t layer)
     const struct config *c = &viewer.model.config;
     if (!site_is_in_layer(c, site, layer) || site_is_borrowed(c, site, layer))
         return 0;
-    return site == SITE_MLP_ACT                      ? site_columns(c, site, layer)
-           : site_axes(site) == AXES_GROUP_TOKEN_DIM ? site_heads(c, site, layer)
-                                                     : found.columns;
+    return site == SITE_MLP_ACT                        ? site_columns(c, site, layer)
+           : site_axes(site) == AXES_KV_HEAD_TOKEN_DIM ? site_heads(c, site, layer)
+                                                       : found.columns;
 }
 
 static void expect_edits(enum patch_over over)
@@ -136,8 +136,8 @@ static void expect_edits(enum patch_over over)
     enum site site = patch_overs[over].site;
     bool by_token = over == PATCH_HEADS_BY_TOKEN;
     bool by_heads = site_has_heads(site);
-    size_t tokens = viewer.model.config.causal ? question.position + 1 : clean.sentence.count;
-    struct edit_source source = other_values(site);
+    size_t tokens = viewer.model.config.causal ? question.position + 1 : clean.text.count;
+    struct edit_donor donor = other_values(site);
     patch(over);
     for (size_t layer = 0; layer < found.layers; layer++) {
         struct edit_range layers = {(ptrdiff_t)layer, (ptrdiff_t)layer};
@@ -152,7 +152,7 @@ static void expect_edits(enum patch_over over)
             struct edit_range one_token = {token, token};
             struct edit_indices indices = {&range, 1};
             struct edit edit = {
-                .site = site, .op = EDIT_TAKE, .layers = {&layers, 1}, .source = &source};
+                .site = site, .op = EDIT_TAKE, .layers = {&layers, 1}, .donor = &donor};
             *(by_heads                ? &edit.heads
               : over == PATCH_MLP_ACT ? &edit.columns
                                       : &edit.tokens) = indices;

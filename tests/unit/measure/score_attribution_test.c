@@ -44,9 +44,9 @@ static struct score_plan plan_of(const struct json *golden)
     struct score_plan plan = {.viewer = &viewer};
     golden_open(&viewer, golden);
     golden_read(&pair, &viewer, golden, &arena);
-    plan.head.part = strcmp(part, "cross") == 0     ? PART_CROSS
-                     : strcmp(part, "encoder") == 0 ? PART_SOURCE
-                                                    : PART_SENTENCE;
+    plan.head.branch = strcmp(part, "cross") == 0     ? BRANCH_CROSS
+                       : strcmp(part, "encoder") == 0 ? BRANCH_SOURCE
+                                                      : BRANCH_TEXT;
     ck_assert_int_eq(
         sscanf(golden_text(golden, "head"), "%zu.%zu", &plan.head.layer, &plan.head.head), 2);
     plan.query = (size_t)golden_number(golden, "query");
@@ -62,7 +62,7 @@ static struct score_plan plan_of(const struct json *golden)
 
 static void split(const struct score_plan *plan)
 {
-    report = (struct report){.sentence = pair.sentence, .source = pair.source};
+    report = (struct report){.text = pair.text, .source = pair.source};
     ck_assert_msg(!score_attribution_make(&found, &report, plan, &pair, &arena, &err), "%s",
                   err.text);
 }
@@ -212,18 +212,18 @@ TEST_LOOP(a_contrast_is_a_difference, GOLDENS)
 }
 
 /* What a head's part adds is the sum over the tokens that the head read. */
-static void expect_sums_of_sources(struct score_plan plan)
+static void expect_sums_of_keys(struct score_plan plan)
 {
-    plan.by = SCORE_BY_SOURCE;
+    plan.by = SCORE_BY_KEY;
     split(&plan);
-    const struct report by_source = report;
+    const struct report by_key = report;
     plan.by = SCORE_BY_PART;
     split(&plan);
-    for (size_t i = 0; i < by_source.array_count; i++) {
-        const struct array *array = &by_source.arrays[i];
+    for (size_t i = 0; i < by_key.array_count; i++) {
+        const struct array *array = &by_key.arrays[i];
         const char *side = strstr(array->name, "query") ? "query" : "key";
-        bool of_source = plan.head.part == PART_SOURCE ||
-                         (plan.head.part == PART_CROSS && strcmp(side, "key") == 0);
+        bool of_source = plan.head.branch == BRANCH_SOURCE ||
+                         (plan.head.branch == BRANCH_CROSS && strcmp(side, "key") == 0);
         for (size_t head = 0; head < array->rows.size; head++) {
             char part[64];
             double sum = 0, size = 1e-2;
@@ -239,14 +239,14 @@ static void expect_sums_of_sources(struct score_plan plan)
     }
 }
 
-TEST_LOOP(sources_sum_to_the_part_of_their_head, GOLDENS)
+TEST_LOOP(keys_sum_to_the_part_of_their_head, GOLDENS)
 {
-    expect_sums_of_sources(plan_of(golden_at(root, _i)));
+    expect_sums_of_keys(plan_of(golden_at(root, _i)));
 }
 
 /* Less the score of another text, the path begins with the largest part of the difference, and a
  * head's part is the sum over its sources. */
-TEST_LOOP(the_other_text_is_subtracted_from_paths_and_sources, GOLDENS)
+TEST_LOOP(the_other_text_is_subtracted_from_paths_and_keys, GOLDENS)
 {
     const struct json *golden = golden_at(root, _i);
     const char *ids = golden_text(golden, "ids"), *source = golden_text(golden, "source");
@@ -260,7 +260,7 @@ TEST_LOOP(the_other_text_is_subtracted_from_paths_and_sources, GOLDENS)
     ck_assert_msg(!viewer_read(&viewer, &other, &of_text, source ? &of_source : NULL, &arena, &err),
                   "%s", err.text);
     plan.corrupt = &other;
-    expect_sums_of_sources(plan);
+    expect_sums_of_keys(plan);
     plan.depth = 2;
     split(&plan);
     const struct table *path = table_of("score_path"), *parts = report.tables;

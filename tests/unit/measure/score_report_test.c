@@ -19,12 +19,12 @@ static struct tokenized text(size_t first, size_t count)
     return (struct tokenized){.tokens = tokens + first, .labels = labels + first, .count = count};
 }
 
-static struct report report_of(const struct score_view *view, const struct tokenized *sentence,
+static struct report report_of(const struct score_view *view, const struct tokenized *text,
                                size_t best_count)
 {
     struct report report;
-    const struct scored scored = {scores, sentence->count, best_count};
-    struct text_with_source pair = {.sentence = *sentence};
+    const struct scored scored = {scores, text->count, best_count};
+    struct text_with_source pair = {.text = *text};
     const struct score_text whole = {.pairs = &pair, .scored = &scored};
     ck_assert(!score_report(&report, view, &pair, &whole, &arena, &err));
     return report;

@@ -98,7 +98,7 @@ TEST_LOOP(each_window_scores_its_new_tokens, COUNT(models) * 5)
             begin += stride;
         size_t end = begin + CONTEXT < scored->count ? begin + CONTEXT : scored->count;
         struct text_with_source window = {
-            .sentence = {.ids = pair.sentence.ids + begin, .count = end - begin}};
+            .text = {.ids = pair.text.ids + begin, .count = end - begin}};
         struct scored *part = score(&(struct scoring){.viewer = &viewer}, &window, 1);
         ck_assert(same_bits(scored->tokens[token].logprob, part->tokens[token - begin].logprob));
         ck_assert(stride > 1 || token < CONTEXT || token - begin == CONTEXT - 1);
@@ -120,7 +120,7 @@ TEST(the_last_window_predicts_the_end_of_a_word)
     viewer.model.config.n_positions = CONTEXT;
     viewer.reads_any_length = true;
     struct text_with_source pair = read_ids("5,8,1,2,4,11,9,0,7,3");
-    struct text_with_source last = {.sentence = {.ids = pair.sentence.ids + 4, .count = CONTEXT}};
+    struct text_with_source last = {.text = {.ids = pair.text.ids + 4, .count = CONTEXT}};
     struct scoring scoring = {.viewer = &viewer, .begins = begins};
     struct scored *alone = score(&scoring, &last, 1);
     scoring.context = CONTEXT;

@@ -290,7 +290,7 @@ TEST(a_tensor_has_one_of_four_types)
 }
 
 /* clang-format off */
-#define SELF(id, layer) {PART_SENTENCE, SLOT_##id, layer, -1}
+#define SELF(id, layer) {BRANCH_TEXT, SLOT_##id, layer, -1}
 
 /* A slot of a golden model, the name that its tensor has there, and others by which it is found. */
 static const struct {
@@ -311,7 +311,7 @@ static const struct {
      "transformer.embeddings.LayerNorm.weight"},
     {"bert", SELF(EMBED_NORM_BIAS, -1), "bert.embeddings.LayerNorm.bias",
      "embeddings.LayerNorm.bias bert.embeddings.LayerNorm.beta embeddings.LayerNorm.beta"},
-    {"bert", SELF(HEAD_BIAS, -1), "cls.predictions.bias", "cls.predictions.decoder.bias"},
+    {"bert", SELF(UNEMBED_BIAS, -1), "cls.predictions.bias", "cls.predictions.decoder.bias"},
 };
 /* clang-format on */
 
@@ -355,7 +355,7 @@ TEST_LOOP(tensors_have_one_of_the_names_of_their_family, COUNT(names))
     }
     put_with_layout(names[_i].name, &layout);
     open_tensors();
-    if (slot.id != SLOT_HEAD_BIAS) /* "decoder.bias" goes before it */
+    if (slot.id != SLOT_UNEMBED_BIAS) /* "decoder.bias" goes before it */
         expect_found(slot, &layout, names[_i].name);
 }
 
@@ -366,11 +366,11 @@ TEST(only_an_unembedding_may_be_absent)
         struct slot slot;
         const char *absent; /* NULL: it may be */
     } slots[] = {
-        {"llama", SELF(HEAD, -1), NULL},
+        {"llama", SELF(UNEMBED, -1), NULL},
         {"llama", SELF(TOKENS, -1), "model.embed_tokens.weight"},
         {"llama", SELF(NORM_1, 1), "model.layers.1.input_layernorm.weight"},
-        {"bart", SELF(HEAD_BIAS, -1), NULL},
-        {"bert", SELF(HEAD_BIAS, -1), "cls.predictions.bias"},
+        {"bart", SELF(UNEMBED_BIAS, -1), NULL},
+        {"bert", SELF(UNEMBED_BIAS, -1), "cls.predictions.bias"},
     };
     for (size_t i = 0; i < COUNT(slots); i++) {
         struct found_tensor found;
@@ -653,8 +653,9 @@ TEST(a_table_of_sinusoids_is_found_where_a_model_may_have_one)
         begin(tables[i].config);
         put(DTYPE_F32, tables[i].tensors);
         open_tensors();
-        expect_refusal(checkpoint_find_sines(&table, &checkpoint, &model.config, PART_SOURCE, &err),
-                       model.tensors->name, tables[i].message);
+        expect_refusal(
+            checkpoint_find_sines(&table, &checkpoint, &model.config, BRANCH_SOURCE, &err),
+            model.tensors->name, tables[i].message);
         if (!tables[i].message)
             ck_assert_msg((table != NULL) == tables[i].found, "row %zu", i);
     }
@@ -702,7 +703,7 @@ static const struct {
 
 TEST_LOOP(a_tensor_that_is_no_parameter_is_refused_unless_it_is_known, COUNT(extras))
 {
-    const struct map wanted = {0};
+    const struct hash_table wanted = {0};
     char reason[256];
     begin(extras[_i].config);
     put(DTYPE_F32, extras[_i].tensor);
@@ -745,7 +746,7 @@ TEST(a_tensor_of_a_layer_that_the_config_lacks_is_refused)
 
 TEST(a_copy_of_the_table_of_tokens_has_its_numbers)
 {
-    const struct map wanted = {0};
+    const struct hash_table wanted = {0};
     for (int differs = 0; differs < 2; differs++) {
         begin("t5");
         put(DTYPE_F32, "shared.weight:13x8 encoder.embed_tokens.weight:13x8");

@@ -220,7 +220,7 @@ static const struct planted {
     {SET("soft caps of scores", score_cap, 4)},
     {SET("soft caps of logits", logit_cap, 4)},
     {SET("scaled sublayer outputs", residual_scale, {2})},
-    {SET("factors of products", factors, {{{PART_SENTENCE, SLOT_K, 2, 1}}})},
+    {SET("factors of products", factors, {{{BRANCH_TEXT, SLOT_K, 2, 1}}})},
     {SET("divided logits", logit_divisor, 2)},
     {SET("layers without rotary embeddings", layer_flags, {LAYER_UNROTATED})},
     /* kinds that were added to an enum, but not to the features */
@@ -284,7 +284,7 @@ TEST_LOOP(what_a_sublayer_may_have_and_no_config_has_is_found_and_not_computed, 
     struct feature_list none = {.count = 0}, found = {.count = 0};
     struct config config = plain;
     ck_assert(!config_describe(&config, NULL));
-    struct sublayer s = layer_of(&config, PART_SENTENCE, 0)->sublayers[r->kind == SUBLAYER_MLP];
+    struct sublayer s = layer_of(&config, BRANCH_TEXT, 0)->sublayers[r->kind == SUBLAYER_MLP];
     features_of_sublayer(&none, NO_PURPOSE, &s, &config);
     ck_assert_uint_eq(none.count, 0);
     memcpy((char *)&s + r->offset, r->value, r->size);

@@ -128,12 +128,12 @@ TEST(parameters_of_a_fused_tensor_share_it)
     struct model model = {0};
     open_draft(text);
     const struct new_model_tensor *q =
-        new_model_tensor(&new_model, slot_of(PART_SENTENCE, SLOT_Q, 0));
+        new_model_tensor(&new_model, slot_of(BRANCH_TEXT, SLOT_Q, 0));
     ck_assert_str_eq(q->name, "gpt_neox.layers.0.attention.query_key_value.weight");
     ck_assert_uint_eq(q->shape[0], 48);
     ck_assert_uint_eq(q->shape[1], 16);
-    ck_assert_ptr_eq(new_model_tensor(&new_model, slot_of(PART_SENTENCE, SLOT_K, 0)), q);
-    ck_assert_ptr_eq(new_model_tensor(&new_model, slot_of(PART_SENTENCE, SLOT_V, 0)), q);
+    ck_assert_ptr_eq(new_model_tensor(&new_model, slot_of(BRANCH_TEXT, SLOT_K, 0)), q);
+    ck_assert_ptr_eq(new_model_tensor(&new_model, slot_of(BRANCH_TEXT, SLOT_V, 0)), q);
     ck_assert_msg(!model_open_folder(&model, &new_model.folder, &err), "%s", err.text);
     size_t listed = 0;
     for (size_t i = 0; i < model.weights.parameter_count; i++)

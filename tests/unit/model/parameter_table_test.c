@@ -43,14 +43,14 @@ TEST_LOOP(a_list_has_each_slot_once_and_finds_it, COUNT(configs))
         slot_shape(without, of, &config);
         ck_assert_uint_eq(shape[0], without[0]);
     }
-    for (int part = 0; part < SITE_PARTS; part++)
+    for (int branch = 0; branch < SITE_BRANCHES; branch++)
         for (int id = 0; id < SLOTS; id++)
             for (int layer = -1; layer < 5; layer++) {
                 short first = (short)(slot_count(id, &config) ? 0 : -1);
-                struct slot slot = {(unsigned char)part, (unsigned char)id, (short)layer, first};
+                struct slot slot = {(unsigned char)branch, (unsigned char)id, (short)layer, first};
                 bool found = slot_find(list, count, sizeof *list, slot) != SIZE_MAX;
-                ck_assert_msg(found == slot_exists(slot, &config), "part %d slot %d layer %d", part,
-                              id, layer);
+                ck_assert_msg(found == slot_exists(slot, &config), "part %d slot %d layer %d",
+                              branch, id, layer);
             }
     config_release(&config);
 }
@@ -60,10 +60,10 @@ TEST(the_longest_name_fits)
     char name[PARAMETER_NAME_BYTES];
     const struct family *family;
     for (size_t i = 0; (family = family_at(i)); i++)
-        for (int part = 0; part < (family->names->source_layers ? 3 : 1); part++)
+        for (int branch = 0; branch < (family->names->source_layers ? 3 : 1); branch++)
             for (int id = SLOT_TOKENS; id < SLOTS; id++) {
                 struct slot slot =
-                    id < SLOTS_OF_ENDS ? slot_of_end(part, id) : slot_of(part, id, 16383);
+                    id < SLOTS_OF_ENDS ? slot_of_end(branch, id) : slot_of(branch, id, 16383);
                 family_tensor_name(name, &(struct config){.family = family}, slot);
                 ck_assert_uint_lt(strlen(name), PARAMETER_NAME_BYTES - 1);
             }

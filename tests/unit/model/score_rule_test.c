@@ -175,14 +175,14 @@ TEST(a_window_hides_keys_before_and_after_the_query)
 TEST(only_the_decoder_of_a_model_with_an_encoder_is_masked)
 {
     static const struct {
-        enum site_part part;
+        enum site_branch branch;
         size_t back, ahead;
         enum attention_kind kind;
         bool mask_after;
     } rows[] = {
-        {PART_SENTENCE, 3, 0, ATTENTION_SPARSE, true},
-        {PART_SOURCE, SIZE_MAX, SIZE_MAX, ATTENTION_SPARSE, false},
-        {PART_CROSS, SIZE_MAX, SIZE_MAX, ATTENTION_DENSE, false},
+        {BRANCH_TEXT, 3, 0, ATTENTION_SPARSE, true},
+        {BRANCH_SOURCE, SIZE_MAX, SIZE_MAX, ATTENTION_SPARSE, false},
+        {BRANCH_CROSS, SIZE_MAX, SIZE_MAX, ATTENTION_DENSE, false},
     };
     struct config config = {.causal = true,
                             .cross = true,
@@ -196,14 +196,14 @@ TEST(only_the_decoder_of_a_model_with_an_encoder_is_masked)
         (struct mechanism){.kind = ATTENTION_SPARSE, .pattern = {.window = 2}, .renormalise = true};
     ck_assert(!config_describe(&config, NULL));
     for (size_t i = 0; i < COUNT(rows); i++) {
-        const struct score_rule rule = attention_of(&config, rows[i].part, 1)->score;
+        const struct score_rule rule = attention_of(&config, rows[i].branch, 1)->score;
         ck_assert_uint_eq(rule.back, rows[i].back);
         ck_assert_uint_eq(rule.ahead, rows[i].ahead);
         ck_assert_int_eq(rule.kind, rows[i].kind);
         ck_assert_int_eq(rule.pattern != NULL, rule.kind == ATTENTION_SPARSE);
         ck_assert_int_eq(rule.mask_after, rows[i].mask_after);
     }
-    ck_assert_uint_eq(attention_of(&config, PART_SENTENCE, 0)->score.back, SIZE_MAX);
+    ck_assert_uint_eq(attention_of(&config, BRANCH_TEXT, 0)->score.back, SIZE_MAX);
     config_release(&config);
 }
 
@@ -232,7 +232,7 @@ TEST(a_temperature_divides_after_cap_and_bias)
                                 .n_kv_head = 8,
                                 .mechanism = {.temperature = 4, .without = rows[i].without}};
         ck_assert(!config_describe(&config, NULL));
-        const struct score_rule rule = attention_of(&config, PART_SENTENCE, 0)->score;
+        const struct score_rule rule = attention_of(&config, BRANCH_TEXT, 0)->score;
         ck_assert_float_eq(rule.scale, rows[i].scale);
         ck_assert_float_eq(rule.base_scale, 0.5f);
         ck_assert_float_eq(rule.temperature, rows[i].temperature);

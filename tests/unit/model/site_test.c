@@ -65,21 +65,22 @@ TEST(sites_that_no_model_has_are_not_found)
 
 TEST(a_set_holds_the_sites_of_all_parts)
 {
-    struct site_set set = SITE_SET(SITE_Q, SITE_OF(PART_CROSS, SITE_K));
+    struct site_set set = SITE_SET(SITE_Q, SITE_OF(BRANCH_CROSS, SITE_K));
     ck_assert(site_set_is_empty((struct site_set){0}) && !site_set_is_empty(set));
-    site_set_add(&set, SITE_OF(PART_SOURCE, SITE_LN_F));
+    site_set_add(&set, SITE_OF(BRANCH_SOURCE, SITE_LN_F));
     ck_assert(!site_set_has_effective(set));
     site_set_join(&set, SITE_SET(SITE_ROLLOUT));
     ck_assert(site_set_has_effective(set));
     for (int site = 0; site < SITE_COUNT; site++)
         ck_assert_int_eq(site_set_has(set, (enum site)site),
-                         site == SITE_Q || site == (int)SITE_OF(PART_CROSS, SITE_K) ||
-                             site == (int)SITE_OF(PART_SOURCE, SITE_LN_F) || site == SITE_ROLLOUT);
+                         site == SITE_Q || site == (int)SITE_OF(BRANCH_CROSS, SITE_K) ||
+                             site == (int)SITE_OF(BRANCH_SOURCE, SITE_LN_F) ||
+                             site == SITE_ROLLOUT);
 }
 
 TEST(the_sites_of_a_set_come_in_the_order_of_lists)
 {
-    const enum site sites[] = {SITE_EMBEDDING, SITE_Q, SITE_OF(PART_CROSS, SITE_K), SITE_LN_2,
+    const enum site sites[] = {SITE_EMBEDDING, SITE_Q, SITE_OF(BRANCH_CROSS, SITE_K), SITE_LN_2,
                                SITE_ROLLOUT};
     const struct site_set set = site_set_of(sites, COUNT(sites)), none = {{0}};
     size_t count = 0;
@@ -97,16 +98,16 @@ TEST(names_of_tensors_have_their_layer)
     char name[SITE_NAME_BYTES];
     ck_assert_str_eq(site_tensor_name(name, SITE_WEIGHTS, 0), "h.0.weights");
     ck_assert_str_eq(site_tensor_name(name, SITE_RESID_POST, 16383), "h.16383.resid_post");
-    ck_assert_str_eq(site_tensor_name(name, SITE_OF(PART_SOURCE, SITE_WEIGHTS), 0),
+    ck_assert_str_eq(site_tensor_name(name, SITE_OF(BRANCH_SOURCE, SITE_WEIGHTS), 0),
                      "enc.0.weights");
-    ck_assert_str_eq(site_tensor_name(name, SITE_OF(PART_SOURCE, SITE_RESID_POST), 16383),
+    ck_assert_str_eq(site_tensor_name(name, SITE_OF(BRANCH_SOURCE, SITE_RESID_POST), 16383),
                      "enc.16383.resid_post");
-    ck_assert_str_eq(site_tensor_name(name, SITE_OF(PART_CROSS, SITE_WEIGHTS), 3),
+    ck_assert_str_eq(site_tensor_name(name, SITE_OF(BRANCH_CROSS, SITE_WEIGHTS), 3),
                      "h.3.cross_weights");
-    ck_assert_str_eq(site_tensor_name(name, SITE_OF(PART_CROSS, SITE_CONTEXT), 16383),
+    ck_assert_str_eq(site_tensor_name(name, SITE_OF(BRANCH_CROSS, SITE_CONTEXT), 16383),
                      "h.16383.cross_context");
     ck_assert_str_eq(site_tensor_name(name, SITE_EMBEDDING, -1), "embedding");
-    ck_assert_str_eq(site_tensor_name(name, SITE_OF(PART_SOURCE, SITE_LN_F), -1), "enc.ln_f");
+    ck_assert_str_eq(site_tensor_name(name, SITE_OF(BRANCH_SOURCE, SITE_LN_F), -1), "enc.ln_f");
     ck_assert_str_eq(site_tensor_name(name, SITE_LOGITS, -1), "logits");
 }
 

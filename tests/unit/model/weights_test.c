@@ -57,7 +57,7 @@ TEST(aligned_float32_is_used_in_place)
         tiny_model_make(&model, gpt2);
         tiny_model_write(&model, shift);
         must_open();
-        ck_assert_int_eq(weights_block(&weights, PART_SENTENCE, 0, &w, &err), 0);
+        ck_assert_int_eq(weights_block(&weights, BRANCH_TEXT, 0, &w, &err), 0);
         ck_assert_int_eq(is_in_file(w.mlp.fc.data), shift % 4 == 0);
         check_weight(&w.mlp.fc, "h.0.mlp.c_fc.weight", 6, 7);
         release();
@@ -73,8 +73,8 @@ TEST(other_types_are_converted_once)
         tiny_model_retype(&model, types[i]);
         tiny_model_write(&model, 0);
         must_open();
-        ck_assert_int_eq(weights_block(&weights, PART_SENTENCE, 0, &first, &err), 0);
-        ck_assert_int_eq(weights_block(&weights, PART_SENTENCE, 0, &second, &err), 0);
+        ck_assert_int_eq(weights_block(&weights, BRANCH_TEXT, 0, &first, &err), 0);
+        ck_assert_int_eq(weights_block(&weights, BRANCH_TEXT, 0, &second, &err), 0);
         check_weight(&first.mlp.fc, "h.0.mlp.c_fc.weight", 6, 7);
         ck_assert_ptr_eq(first.mlp.fc.data, second.mlp.fc.data);
         ck_assert(!is_in_file(first.mlp.fc.data));
@@ -95,7 +95,7 @@ TEST(converted_weights_take_the_documented_memory)
         size_t embeddings = i ? (11 + 9) * 6 * sizeof(float) : 0;
         size_t before = weights.arena.taken_bytes;
         for (size_t layer = 0; layer < 2; layer++)
-            ck_assert_int_eq(weights_block(&weights, PART_SENTENCE, layer, &w, &err), 0);
+            ck_assert_int_eq(weights_block(&weights, BRANCH_TEXT, layer, &w, &err), 0);
         ck_assert_int_eq(weights_unembedding(&weights, &words, &err), 0);
         size_t taken = weights.arena.taken_bytes - before + embeddings;
         ck_assert_uint_ge(weights_bytes(&weights).heap + 2000, taken); /* alignment */
@@ -114,7 +114,7 @@ TEST(bf16_matrices_are_used_in_place)
         tiny_model_write(&model, shift);
         must_open();
         weights.packing = true;
-        ck_assert_int_eq(weights_block(&weights, PART_SENTENCE, 0, &w, &err), 0);
+        ck_assert_int_eq(weights_block(&weights, BRANCH_TEXT, 0, &w, &err), 0);
         ck_assert(is_in_file(w.mlp.fc.halves) && !w.mlp.fc.data && !w.mlp.fc.panels);
         for (size_t i = 0; i < 42; i++)
             ck_assert(weight_element(&w.mlp.fc, i / 7, i % 7) == values("h.0.mlp.c_fc.weight")[i]);
@@ -134,10 +134,10 @@ TEST(packing_has_a_limit_and_may_include_bf16)
         must_open();
         weights.packing = weights.packing_widened = true;
         weights.packing_bytes = 2 * panel - 1;
-        ck_assert_int_eq(weights_block(&weights, PART_SENTENCE, 0, &w, &err), 0);
+        ck_assert_int_eq(weights_block(&weights, BRANCH_TEXT, 0, &w, &err), 0);
         ck_assert(w.self.joined.panels && !w.self.out.panels && !w.mlp.fc.panels);
         ck_assert_uint_eq(weights.packing_bytes, panel - 1);
-        ck_assert_int_eq(weights_block(&weights, PART_SENTENCE, 0, &again, &err), 0);
+        ck_assert_int_eq(weights_block(&weights, BRANCH_TEXT, 0, &again, &err), 0);
         ck_assert_ptr_eq(again.self.joined.panels, w.self.joined.panels);
         struct weight panels = {.panels = w.self.joined.panels, .in = 6, .out = 18};
         for (size_t at = 0; at < 6 * 18; at++)

@@ -105,11 +105,11 @@ TEST_LOOP(scale_1_and_replacement_with_the_same_values_do_not_change_a_bit, COUN
         const struct record_item *item = &plain.items[i];
         struct tensor values[4] = {tensor_of(item), tensor_of(item), tensor_of(item),
                                    tensor_of(item)};
-        struct edit_source source = {values, 1, .longest = LENGTH};
+        struct edit_donor donor = {values, 1, .longest = LENGTH};
         struct edit_range layer = {item->layer, item->layer};
         struct edit edit[] = {
             {.site = item->site, .op = EDIT_SCALE, .number = 1},
-            {.site = item->site, .op = EDIT_TAKE, .layers = {&layer, 1}, .source = &source},
+            {.site = item->site, .op = EDIT_TAKE, .layers = {&layer, 1}, .donor = &donor},
         };
         run(&edited, edit, COUNT(edit));
         for (size_t k = 0; k < plain.count; k++)
@@ -232,8 +232,8 @@ TEST(resampling_chooses_a_text_that_is_long_enough)
     for (size_t i = 0; i < 3; i++)
         values[i + 1] = (struct tensor){numbers[i], 2, {LENGTH, 4}, {4, 1}};
     for (size_t number = 0; number < 32; number++) {
-        struct edit_source source = {values, 4, 7, LENGTH, false};
-        struct edit edit = {.site = SITE_EMBEDDING, .op = EDIT_TAKE, .source = &source};
+        struct edit_donor donor = {values, 4, 7, LENGTH, false};
+        struct edit edit = {.site = SITE_EMBEDDING, .op = EDIT_TAKE, .donor = &donor};
         struct edits edits = {&edit, 1};
         struct edit_block block = {.site = SITE_EMBEDDING,
                                    .number = number,
@@ -267,10 +267,10 @@ static const struct refusal {
      {.site = SITE_WEIGHTS, .columns = {&(struct edit_range){-14, -1}, 1}}},
     {growth_tiny,
      "edit: expected 13 tokens or more as in the text, found 12",
-     {.site = SITE_LN_1, .source = &(struct edit_source){.longest = 12}}},
+     {.site = SITE_LN_1, .donor = &(struct edit_donor){.longest = 12}}},
     {growth_tiny,
      "edit: expected 13 tokens as in the text, found 14",
-     {.site = SITE_LN_1, .source = &(struct edit_source){.longest = 14, .exact = true}}},
+     {.site = SITE_LN_1, .donor = &(struct edit_donor){.longest = 14, .exact = true}}},
     {growth_bare,
      "edit: the model has no projection 'k': queries, keys and values are its input: edit the "
      "input",

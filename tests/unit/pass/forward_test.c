@@ -230,13 +230,13 @@ TEST_LOOP(every_subset_of_watched_maps_has_the_same_bits, COUNT(widths))
 /* Three kinds of attention in each layer, with more keys than queries, and fewer. */
 TEST(watched_sites_of_one_attention_do_not_change_another)
 {
-    static const enum site sites[] = {SITE_OF(PART_SOURCE, SITE_SCORES),
-                                      SITE_OF(PART_SOURCE, SITE_WEIGHTS),
+    static const enum site sites[] = {SITE_OF(BRANCH_SOURCE, SITE_SCORES),
+                                      SITE_OF(BRANCH_SOURCE, SITE_WEIGHTS),
                                       SITE_SCORES,
                                       SITE_WEIGHTS,
-                                      SITE_OF(PART_CROSS, SITE_SCORES),
-                                      SITE_OF(PART_CROSS, SITE_MASKED),
-                                      SITE_OF(PART_CROSS, SITE_ATTN_OUT)};
+                                      SITE_OF(BRANCH_CROSS, SITE_SCORES),
+                                      SITE_OF(BRANCH_CROSS, SITE_MASKED),
+                                      SITE_OF(BRANCH_CROSS, SITE_ATTN_OUT)};
     for (int longer = 0; longer < 2; longer++) {
         open_config(encoder);
         struct text text = text_of(longer ? 130 : 17, longer ? 17 : 130);

@@ -21,9 +21,9 @@ static const char *const models[] = {
  * number of the context. */
 static double difference(const struct report *report, size_t layer)
 {
-    const struct array *map = report_find(report, SITE_OF(PART_MIXER, SITE_WEIGHTS), layer);
-    const struct array *v = report_find(report, SITE_OF(PART_MIXER, SITE_V), layer);
-    const struct array *context = report_find(report, SITE_OF(PART_MIXER, SITE_CONTEXT), layer);
+    const struct array *map = report_find(report, SITE_OF(BRANCH_MIXER, SITE_WEIGHTS), layer);
+    const struct array *v = report_find(report, SITE_OF(BRANCH_MIXER, SITE_V), layer);
+    const struct array *context = report_find(report, SITE_OF(BRANCH_MIXER, SITE_CONTEXT), layer);
     const size_t tokens = context->rows.size, d = context->columns.size;
     double worst = 0, largest = 1;
     for (size_t head = 0; head < context->heads.size; head++)
@@ -63,7 +63,7 @@ TEST_LOOP(the_map_of_a_mixer_times_its_values_is_its_context, COUNT(models))
     size_t mixers = 0;
     for (size_t layer = 0; layer < viewer.model.config.n_layer; layer++)
         for (size_t i = 0; i < 2; i++) {
-            if (!layer_mixer(layer_of(&viewer.model.config, PART_SENTENCE, layer)))
+            if (!layer_mixer(layer_of(&viewer.model.config, BRANCH_TEXT, layer)))
                 continue;
             double off = difference(&reports[i], layer);
             ck_assert_msg(off < 1e-5, "%s, layer %zu: %g", path, layer, off);
@@ -85,7 +85,7 @@ static const struct array *capture(struct report *report, struct viewer *viewer,
     const struct capture_request asked = {&selection, &pair, 1, 0, report, NULL};
     const struct config *config = &viewer->model.config;
     size_t layer = 0;
-    while (!layer_mixer(layer_of(config, PART_SENTENCE, layer)))
+    while (!layer_mixer(layer_of(config, BRANCH_TEXT, layer)))
         layer++;
     int failed = selection_sites(&selection, show, config, &err) ||
                  selection_layers(&selection, NULL, config, arena, &err) ||

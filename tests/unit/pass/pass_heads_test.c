@@ -105,7 +105,7 @@ static void check_heads(const struct recording *some, const struct recording *al
     for (size_t i = 0; i < some->count; i++) {
         const struct record *found = &some->records[i];
         const struct record *expected = &all->records[i];
-        bool of_keys = site_row(found->site)->axes == AXES_GROUP_TOKEN_DIM;
+        bool of_keys = site_row(found->site)->axes == AXES_KV_HEAD_TOKEN_DIM;
         struct span span = of_keys ? groups_of(heads) : heads;
         size_t size = found->shape[1] * found->shape[2];
         ck_assert_int_eq(found->site, expected->site);

@@ -58,11 +58,11 @@ TEST(announcements_are_in_the_order_of_the_pass)
 }
 
 /* The part of a tensor. */
-static enum site_part part_of(const char *tensor)
+static enum site_branch part_of(const char *tensor)
 {
-    return strncmp(tensor, "enc.", 4) == 0 ? PART_SOURCE
-           : strstr(tensor, "cross")       ? PART_CROSS
-                                           : PART_SENTENCE;
+    return strncmp(tensor, "enc.", 4) == 0 ? BRANCH_SOURCE
+           : strstr(tensor, "cross")       ? BRANCH_CROSS
+                                           : BRANCH_TEXT;
 }
 
 /* The first site that uses a tensor. */
@@ -167,7 +167,7 @@ TEST(sites_after_the_last_watched_one_are_not_computed)
 static bool is_of_encoder(const char *tensor, enum site site, size_t layer)
 {
     (void)site, (void)layer;
-    return part_of(tensor) == PART_SOURCE;
+    return part_of(tensor) == BRANCH_SOURCE;
 }
 
 TEST(an_encoder_is_run_only_if_a_watched_site_needs_it)
@@ -180,13 +180,13 @@ TEST(an_encoder_is_run_only_if_a_watched_site_needs_it)
         {SITE_EMBEDDING, 0, false},
         {SITE_WEIGHTS, 0, false},
         {SITE_RESID_MID, 0, false},
-        {SITE_OF(PART_CROSS, SITE_Q), 0, false},
-        {SITE_OF(PART_CROSS, SITE_K), 0, true},
-        {SITE_OF(PART_CROSS, SITE_WEIGHTS), 0, true},
+        {SITE_OF(BRANCH_CROSS, SITE_Q), 0, false},
+        {SITE_OF(BRANCH_CROSS, SITE_K), 0, true},
+        {SITE_OF(BRANCH_CROSS, SITE_WEIGHTS), 0, true},
         {SITE_WEIGHTS, 1, true},
         {SITE_LOGITS, 0, true},
-        {SITE_OF(PART_SOURCE, SITE_Q), 0, true},
-        {SITE_OF(PART_SOURCE, SITE_EMBEDDING), 0, false},
+        {SITE_OF(BRANCH_SOURCE, SITE_Q), 0, true},
+        {SITE_OF(BRANCH_SOURCE, SITE_EMBEDDING), 0, false},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct err err;

@@ -93,7 +93,7 @@ static void expect_item(const struct record_item *whole, const struct record_ite
     ck_assert_uint_eq(whole->rank, part->rank);
     ck_assert_uint_eq(whole->rank == 3 ? whole->shape[0] : 1, heads);
     ck_assert_uint_ge(whole->shape[whole->rank - 2], first + rows);
-    bool grows = site_part(part->site) == PART_SENTENCE;
+    bool grows = site_branch(part->site) == BRANCH_TEXT;
     if (grows && site_row(part->site)->axes == AXES_HEAD_QUERY_KEY)
         ck_assert_uint_eq(columns, first + rows);
     else

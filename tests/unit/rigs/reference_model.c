@@ -8,9 +8,9 @@
 #include "asserts.h"
 #include "reference_parts.h"
 
-static bool lacks(const struct reference *r, enum block_part part)
+static bool lacks(const struct reference *r, enum block_module module)
 {
-    return mechanism_lacks(&r->model->config.mechanism, part);
+    return mechanism_lacks(&r->model->config.mechanism, module);
 }
 
 /* x += y; without a residual stream x = y */
@@ -64,7 +64,7 @@ static double *embedding(struct reference *r, const uint32_t *ids, size_t count)
 
 /* A stack of blocks. Names of parameters begin with `prefix`, "h" or "enc"; x is the stream. */
 struct reference_stack {
-    enum site_part part;
+    enum site_branch branch;
     const char *prefix;
     double *x;
     size_t rows;
@@ -98,7 +98,7 @@ static const double *before(struct reference *r, const struct reference_stack *s
     size_t size = stack->rows * r->model->config.n_embd;
     double *y = reference_taken(r, size);
     memcpy(y, stack->x, size * sizeof *y);
-    if (layer_of(&r->model->config, PART_SENTENCE, 0)->sublayers->norm_after)
+    if (layer_of(&r->model->config, BRANCH_TEXT, 0)->sublayers->norm_after)
         return y;
     y = norm_of(r, stack, layer, name);
     keep_stream(r, stack, site, layer, y);
@@ -111,7 +111,7 @@ static void after(struct reference *r, const struct reference_stack *stack, size
     size_t size = stack->rows * r->model->config.n_embd;
     add(r, stack->x, out, size);
     keep_stream(r, stack, sum, layer, stack->x);
-    if (!layer_of(&r->model->config, PART_SENTENCE, 0)->sublayers->norm_after)
+    if (!layer_of(&r->model->config, BRANCH_TEXT, 0)->sublayers->norm_after)
         return;
     memcpy(stack->x, norm_of(r, stack, layer, name), size * sizeof *stack->x);
     keep_stream(r, stack, site, layer, stack->x);
@@ -166,45 +166,50 @@ static const double *mlp_of(struct reference *r, const struct reference_stack *s
     double *hidden = reference_projected(r, stack->prefix, layer, "mlp.c_fc", true, x, stack->rows);
     for (size_t i = 0; i < cells; i++)
         hidden[i] = reference_activation(r->model->config.activation, hidden[i]);
-    reference_keep(r, SITE_OF(stack->part, SITE_MLP_ACT), layer, hidden, cells);
+    reference_keep(r, SITE_OF(stack->branch, SITE_MLP_ACT), layer, hidden, cells);
     return reference_projected(r, stack->prefix, layer, "mlp.c_proj", true, hidden, stack->rows);
 }
 
 static void block_of(struct reference *r, const struct reference_stack *stack, size_t layer)
 {
-    enum site_part part = stack->part;
-    struct inputs self = {
-        .queries = stack->rows, .keys = stack->rows, .causal = part == PART_SENTENCE, .part = part};
-    struct inputs cross = {.queries = stack->rows, .keys = stack->source_rows, .part = PART_CROSS};
-    keep_stream(r, stack, SITE_OF(part, SITE_RESID_PRE), layer, stack->x);
+    enum site_branch branch = stack->branch;
+    struct inputs self = {.queries = stack->rows,
+                          .keys = stack->rows,
+                          .causal = branch == BRANCH_TEXT,
+                          .branch = branch};
+    struct inputs cross = {
+        .queries = stack->rows, .keys = stack->source_rows, .branch = BRANCH_CROSS};
+    keep_stream(r, stack, SITE_OF(branch, SITE_RESID_PRE), layer, stack->x);
 
-    const double *x = before(r, stack, layer, "ln_1", SITE_OF(part, SITE_LN_1));
+    const double *x = before(r, stack, layer, "ln_1", SITE_OF(branch, SITE_LN_1));
     const double *out = attended(r, stack, layer, "attn", x, x, self);
-    keep_stream(r, stack, SITE_OF(part, SITE_ATTN_OUT), layer, out);
-    after(r, stack, layer, "ln_1", SITE_OF(part, SITE_LN_1), SITE_OF(part, SITE_RESID_MID), out);
+    keep_stream(r, stack, SITE_OF(branch, SITE_ATTN_OUT), layer, out);
+    after(r, stack, layer, "ln_1", SITE_OF(branch, SITE_LN_1), SITE_OF(branch, SITE_RESID_MID),
+          out);
 
     if (stack->source) {
-        x = before(r, stack, layer, "ln_cross", SITE_OF(PART_CROSS, SITE_LN_1));
+        x = before(r, stack, layer, "ln_cross", SITE_OF(BRANCH_CROSS, SITE_LN_1));
         out = attended(r, stack, layer, "cross_attn", x, stack->source, cross);
-        keep_stream(r, stack, SITE_OF(PART_CROSS, SITE_ATTN_OUT), layer, out);
-        after(r, stack, layer, "ln_cross", SITE_OF(PART_CROSS, SITE_LN_1),
-              SITE_OF(PART_CROSS, SITE_RESID_MID), out);
+        keep_stream(r, stack, SITE_OF(BRANCH_CROSS, SITE_ATTN_OUT), layer, out);
+        after(r, stack, layer, "ln_cross", SITE_OF(BRANCH_CROSS, SITE_LN_1),
+              SITE_OF(BRANCH_CROSS, SITE_RESID_MID), out);
     }
     if (lacks(r, BLOCK_MLP)) {
-        keep_stream(r, stack, SITE_OF(part, SITE_RESID_POST), layer, stack->x);
+        keep_stream(r, stack, SITE_OF(branch, SITE_RESID_POST), layer, stack->x);
         return;
     }
-    x = before(r, stack, layer, "ln_2", SITE_OF(part, SITE_LN_2));
+    x = before(r, stack, layer, "ln_2", SITE_OF(branch, SITE_LN_2));
     out = mlp_of(r, stack, layer, x);
-    keep_stream(r, stack, SITE_OF(part, SITE_MLP_OUT), layer, out);
-    after(r, stack, layer, "ln_2", SITE_OF(part, SITE_LN_2), SITE_OF(part, SITE_RESID_POST), out);
+    keep_stream(r, stack, SITE_OF(branch, SITE_MLP_OUT), layer, out);
+    after(r, stack, layer, "ln_2", SITE_OF(branch, SITE_LN_2), SITE_OF(branch, SITE_RESID_POST),
+          out);
 }
 
 /* The output of a stack: its stream, after a norm if the model has one. */
 static const double *run_stack(struct reference *r, const struct reference_stack *stack,
                                size_t layers)
 {
-    bool encoder = stack->part == PART_SOURCE;
+    bool encoder = stack->branch == BRANCH_SOURCE;
     for (size_t layer = 0; layer < layers; layer++)
         block_of(r, stack, layer);
     if (!r->model->config.final_norm)
@@ -213,7 +218,7 @@ static const double *run_stack(struct reference *r, const struct reference_stack
         reference_norm(r, stack->x, stack->rows,
                        reference_of_model(r, encoder ? "enc.ln_f.weight" : "ln_f.weight"),
                        reference_of_model(r, encoder ? "enc.ln_f.bias" : "ln_f.bias"));
-    keep_stream(r, stack, SITE_OF(stack->part, SITE_LN_F), 0, y);
+    keep_stream(r, stack, SITE_OF(stack->branch, SITE_LN_F), 0, y);
     return y;
 }
 
@@ -236,7 +241,7 @@ static void run_blocks(struct reference *r, double *x, double *source)
     const struct config *c = &r->model->config;
     struct reference_stack decoder = {.prefix = "h", .x = x, .rows = r->text->count};
     if (c->kind == MODEL_TRANSFORMER) {
-        struct reference_stack encoder = {.part = PART_SOURCE, .prefix = "enc", .x = source};
+        struct reference_stack encoder = {.branch = BRANCH_SOURCE, .prefix = "enc", .x = source};
         encoder.rows = decoder.source_rows = r->text->source_count;
         decoder.source = run_stack(r, &encoder, has_encoder(c));
     }
@@ -274,7 +279,7 @@ void reference_run(struct reference *reference, struct tiny_model *model, const 
     const double *out = x;
     reference_keep(reference, SITE_EMBEDDING, 0, x, text->count * c->n_embd);
     if (source)
-        reference_keep(reference, SITE_OF(PART_SOURCE, SITE_EMBEDDING), 0, source,
+        reference_keep(reference, SITE_OF(BRANCH_SOURCE, SITE_EMBEDDING), 0, source,
                        text->source_count * c->n_embd);
     for (size_t layer = 0; layer < c->n_layer && c->kind == MODEL_ATTENTION; layer++)
         out = attention_layer(reference, layer, out, source);

@@ -104,7 +104,7 @@ double *reference_attend_heads(struct reference *r, size_t layer, struct inputs 
         size_t group = head / (c->n_head / c->n_kv_head);
         size_t first = row * in.keys;
         reference_attend(
-            &(struct reference_row){c, layer, query, in.keys, in.causal, in.part == PART_CROSS,
+            &(struct reference_row){c, layer, query, in.keys, in.causal, in.branch == BRANCH_CROSS,
                                     q + row * c->d_k, k + group * in.keys * c->d_k, scores + first,
                                     softmax + first, masked + first, weights + first, head});
         for (size_t i = 0; i < c->d_v; i++) {
@@ -114,15 +114,15 @@ double *reference_attend_heads(struct reference *r, size_t layer, struct inputs 
             joined[(query * c->n_head + head) * c->d_v + i] = *cell;
         }
     }
-    reference_keep(r, SITE_OF(in.part, SITE_Q), layer, q, in.queries * c->n_head * c->d_k);
-    reference_keep(r, SITE_OF(in.part, SITE_K), layer, k, in.keys * c->n_kv_head * c->d_k);
-    reference_keep(r, SITE_OF(in.part, SITE_V), layer, v, in.keys * c->n_kv_head * c->d_v);
-    reference_keep(r, SITE_OF(in.part, SITE_SCORES), layer, scores, cells);
-    if (c->mechanism.renormalise && in.part == PART_SENTENCE)
+    reference_keep(r, SITE_OF(in.branch, SITE_Q), layer, q, in.queries * c->n_head * c->d_k);
+    reference_keep(r, SITE_OF(in.branch, SITE_K), layer, k, in.keys * c->n_kv_head * c->d_k);
+    reference_keep(r, SITE_OF(in.branch, SITE_V), layer, v, in.keys * c->n_kv_head * c->d_v);
+    reference_keep(r, SITE_OF(in.branch, SITE_SCORES), layer, scores, cells);
+    if (c->mechanism.renormalise && in.branch == BRANCH_TEXT)
         reference_keep(r, SITE_SOFTMAX, layer, softmax, cells);
-    reference_keep(r, SITE_OF(in.part, SITE_MASKED), layer, masked, cells);
-    reference_keep(r, SITE_OF(in.part, SITE_WEIGHTS), layer, weights, cells);
-    reference_keep(r, SITE_OF(in.part, SITE_CONTEXT), layer, context,
+    reference_keep(r, SITE_OF(in.branch, SITE_MASKED), layer, masked, cells);
+    reference_keep(r, SITE_OF(in.branch, SITE_WEIGHTS), layer, weights, cells);
+    reference_keep(r, SITE_OF(in.branch, SITE_CONTEXT), layer, context,
                    in.queries * c->n_head * c->d_v);
     return joined;
 }

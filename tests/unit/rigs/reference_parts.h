@@ -36,7 +36,7 @@ struct inputs {
     const double *q, *k, *v;
     size_t queries, keys;
     bool causal;
-    enum site_part part;
+    enum site_branch branch;
 };
 
 double *reference_attend_heads(struct reference *r, size_t layer, struct inputs in);

@@ -26,10 +26,10 @@ static const struct token life_tokens[] = {{0, false, 0, 4}, {1, false, 5, 7}, {
 static const struct label life_labels[] = {
     {"Life", "0:Life", "Life"}, {"is", "1:is", "is"}, {"Life", "2:Life", "Life"}};
 
-#define LIFE                                                                    \
-    {                                                                           \
-        .text = life_text, .size = sizeof life_text - 1, .tokens = life_tokens, \
-        .labels = life_labels, .count = COUNT(life_tokens)                      \
+#define LIFE                                                                   \
+    {                                                                          \
+        .raw = life_text, .size = sizeof life_text - 1, .tokens = life_tokens, \
+        .labels = life_labels, .count = COUNT(life_tokens)                     \
     }
 
 static const size_t heads[] = {0, 1};
@@ -88,19 +88,19 @@ static const struct array selected_tensors[] = {{.site = SITE_WEIGHTS,
                                                  .data = &life_weights[0][1][0][0]}};
 
 const struct report fixture_plain = {.model = "life",
-                                     .sentence = LIFE,
+                                     .text = LIFE,
                                      .arrays = plain_tensors,
                                      .array_count = 1,
                                      .numbers = numbers,
                                      .causal = true};
 const struct report fixture_layers = {.model = "life",
-                                      .sentence = LIFE,
+                                      .text = LIFE,
                                       .arrays = life_tensors,
                                       .array_count = COUNT(life_tensors),
                                       .numbers = numbers,
                                       .causal = true};
 const struct report fixture_selected = {.model = "life",
-                                        .sentence = LIFE,
+                                        .text = LIFE,
                                         .arrays = selected_tensors,
                                         .array_count = 1,
                                         .heads = &heads[1],
@@ -136,11 +136,11 @@ static const struct array odd_tensors[] = {{.site = SITE_WEIGHTS,
                                             .data = &odd_weights[0][0][0]}};
 
 const struct report fixture_odd = {.model = "o\"dd",
-                                   .sentence = {.text = odd_text,
-                                                .size = sizeof odd_text - 1,
-                                                .tokens = odd_tokens,
-                                                .labels = odd_labels,
-                                                .count = COUNT(odd_tokens)},
+                                   .text = {.raw = odd_text,
+                                            .size = sizeof odd_text - 1,
+                                            .tokens = odd_tokens,
+                                            .labels = odd_labels,
+                                            .count = COUNT(odd_tokens)},
                                    .arrays = odd_tensors,
                                    .array_count = 1,
                                    .numbers = numbers,
@@ -167,7 +167,7 @@ static const struct array cross_tensors[] = {{.site = SITE_K,
 
 const struct report fixture_cross = {
     .model = "models/cross",
-    .sentence = {.tokens = id_tokens, .labels = id_labels, .count = COUNT(id_tokens)},
+    .text = {.tokens = id_tokens, .labels = id_labels, .count = COUNT(id_tokens)},
     .source = LIFE,
     .arrays = cross_tensors,
     .array_count = COUNT(cross_tensors),
@@ -200,7 +200,7 @@ struct report fixture_long(size_t count)
                              .data = values};
     return (struct report){
         .model = "long",
-        .sentence = {.tokens = tokens, .labels = labels, .count = count},
+        .text = {.tokens = tokens, .labels = labels, .count = count},
         .arrays = &weights,
         .array_count = 1,
         .causal = true,

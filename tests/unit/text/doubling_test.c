@@ -212,7 +212,7 @@ static int render_template(struct err *err)
 {
     struct arena arena = {0};
     struct buf out = {0};
-    const struct jinja_map variables = {0};
+    const struct jinja_dict variables = {0};
     const struct jinja *template = jinja_parse(file.bytes, file.size, &arena, err);
     int failed = !template || jinja_render(&out, template, &variables, &arena, err);
     buf_release(&out);

@@ -163,8 +163,8 @@ static int render(struct buf *out, const char *template, struct err *err)
     static const char content[] = " Hi, 你 ";
     struct jinja_pair parts[] = {{"role", jinja_text("user", 4)},
                                  {"content", jinja_text(content, sizeof content - 1)}};
-    struct jinja_map message = {parts, COUNT(parts)};
-    struct jinja_value item = {.kind = JINJA_MAP, .of.map = &message};
+    struct jinja_dict message = {parts, COUNT(parts)};
+    struct jinja_value item = {.kind = JINJA_DICT, .of.dict = &message};
     const struct jinja_list messages = {&item, 1};
     struct jinja_pair pairs[] = {{"messages", {.kind = JINJA_LIST, .of.list = &messages}},
                                  {"tools", {.kind = JINJA_NONE}},
@@ -172,7 +172,7 @@ static int render(struct buf *out, const char *template, struct err *err)
                                  {"bos_token", jinja_text("<s>", 3)},
                                  {"eos_token", jinja_text("</s>", 4)},
                                  {"strftime_now", {.kind = JINJA_INTEGER, .integer = 86400}}};
-    const struct jinja_map variables = {pairs, COUNT(pairs)};
+    const struct jinja_dict variables = {pairs, COUNT(pairs)};
     const struct jinja *parsed = jinja_parse(template, strlen(template), &memory, err);
     return parsed ? jinja_render(out, parsed, &variables, &memory, err) : -1;
 }

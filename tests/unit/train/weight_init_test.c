@@ -84,9 +84,9 @@ TEST(a_projection_has_the_bits_of_a_linear_module)
         "\"d_k\": 3, \"d_v\": 3, \"bias\": true}";
     draw(config, &(struct weight_init){.seed = 42, .way = WEIGHT_INIT_LINEAR});
     const struct new_model_tensor *q =
-        new_model_tensor(&new_model, slot_of(PART_SENTENCE, SLOT_Q, 0));
+        new_model_tensor(&new_model, slot_of(BRANCH_TEXT, SLOT_Q, 0));
     const struct new_model_tensor *bias =
-        new_model_tensor(&new_model, slot_of(PART_SENTENCE, SLOT_Q_BIAS, 0));
+        new_model_tensor(&new_model, slot_of(BRANCH_TEXT, SLOT_Q_BIAS, 0));
     for (size_t in = 0; in < 7; in++)
         for (size_t out = 0; out < 3; out++)
             ck_assert_float_eq(q->data[in * 3 + out], torch_linear_weight[out * 7 + in]);
