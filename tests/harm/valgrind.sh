@@ -20,8 +20,10 @@ if ! command -v valgrind >/dev/null; then
     do_without 'valgrind is not installed'
 fi
 
-# --smc-check: kernels are generated at addresses of older ones.
+# --smc-check: kernels are generated at addresses of older ones. --vex-iropt-register-updates: tests
+# of files that become shorter return from a signal handler to the load that failed.
 watched='valgrind --quiet --smc-check=all --leak-check=full --error-exitcode=99'
+watched="$watched --vex-iropt-register-updates=allregs-at-mem-access"
 
 # Each test is its own process and is checked for leaks at its end.
 export ATTN_UNIT_FEW=2
