@@ -92,6 +92,12 @@ static struct site_set all_sites(const struct config *config)
     return sites;
 }
 
+bool selection_is_all(const struct selection *selection, const struct config *config)
+{
+    const struct site_set all = all_sites(config);
+    return memcmp(&selection->sites, &all, sizeof all) == 0;
+}
+
 bool selection_other_name(enum site *site, int *layer, const struct site_word *word,
                           const struct config *config, site_note *note, struct err *err)
 {
@@ -315,7 +321,7 @@ int selection_layers(struct selection *selection, const char *list, const struct
     struct index_range encoder = {"--layer", "encoder", "layer",
                                   stack_of(config, BRANCH_SOURCE)->layers};
     struct layers *layers = &selection->layers;
-    struct site_set all = all_sites(config);
+    const bool is_all = selection_is_all(selection, config);
     char first[64];
     say_first(first, config);
     *layers = selection->encoder_layers = (struct layers){0};
@@ -329,7 +335,7 @@ int selection_layers(struct selection *selection, const char *list, const struct
     const struct site_set sites = selection->sites;
     for (enum site site = site_first(sites); site != SITE_END; site = site_after(sites, site)) {
         bool of_experts = site >= SITE_ROUTER && site <= SITE_SHARED_OUT;
-        bool found = memcmp(&selection->sites, &all, sizeof all) == 0;
+        bool found = is_all;
         for (size_t i = 0; i < layers->count; i++)
             found |= point_find(config, site, layers->items[i]) != NULL;
         if (is_in_text_layers(site) && !found)

@@ -118,6 +118,9 @@ struct layers selection_layers_of(const struct selection *selection, enum site s
  * all if no heads are selected or a site of `whole` is. */
 void selection_watch(const struct selection *selection, struct watch *watch);
 
+/* True if the sites are those of `all`. */
+bool selection_is_all(const struct selection *selection, const struct config *config);
+
 /* True if a capture keeps only the selected queries of a site; false for keys, values, the encoder,
  * sites of the first token, and `all_tokens`. */
 bool selection_has_queries(const struct selection *selection, enum site site);

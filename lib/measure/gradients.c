@@ -53,9 +53,13 @@ static int take(void *context, const struct announcement *announced, struct err 
                : 0;
 }
 
-/* Refuse a selected point without a gradient. */
-static int check_points(const struct watch *watch, const struct config *c, struct err *err)
+/* Refuse a point without a gradient, unless it is selected by `all`. */
+static int check_points(const struct watch *watch, const struct gradient_walk *walk,
+                        struct err *err)
 {
+    const struct config *c = watch->config;
+    if (!walk->sink || selection_is_all(walk->selection, c))
+        return 0;
     for (const struct model_point *p = points_of(c); p < points_end(c); p++)
         if (!p->gradient && watch_has(watch, p->site, (size_t)p->layer))
             return err_unsupported(err,
@@ -131,7 +135,7 @@ int gradient_walk(struct gradient_walk *walk, struct err *err)
                             NULL};
     if (model_check(&viewer->model, NEEDS_LOGITS, err) || watch_selected(&taken.watch, walk, err) ||
         batch_init(&batch, c, walk->text, 1, walk->arena, err) || tape_check(&run, err) ||
-        check_points(&taken.watch, c, err) || tape_run(&tape, &run, err))
+        check_points(&taken.watch, walk, err) || tape_run(&tape, &run, err))
         return -1;
     const float *logits = tape_of(&tape, SITE_LOGITS, -1);
     struct question *question = walk->question;

@@ -33,7 +33,8 @@ struct gradient_walk {
     struct matrix token_rows[BRANCH_CROSS]; /* set, as in pass/back.h */
 };
 
-/* Refused: models without logits, what tape_check refuses, selected sites without a gradient. */
+/* Refused: models without logits, what tape_check refuses, sites without a gradient that are
+ * selected by name. */
 int gradient_walk(struct gradient_walk *walk, struct err *err);
 
 struct gradient_plan {

@@ -152,6 +152,9 @@ TEST(what_has_no_gradient_is_refused)
     ck_assert_int_eq(gradients_make(&report, &plan, &pair, &arena, &err), -1);
     ck_assert_msg(strstr(err.text, "'context', which is only shown"), "%s", err.text);
     err = (struct err){0};
+    ck_assert(!selection_sites(&selection, "all", list.config, &err)); /* leaves it out */
+    ck_assert_msg(!gradients_make(&report, &plan, &pair, &arena, &err), "%s", err.text);
+    err = (struct err){0};
     const struct mechanism linear = {.kind = ATTENTION_LINEAR};
     ck_assert(!viewer_set_mechanism(&viewer, &linear, &err));
     ck_assert_int_eq(gradients_make(&report, &plan, &pair, &arena, &err), -1);
