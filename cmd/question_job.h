@@ -1,5 +1,5 @@
-/* question_job.h: the options that the tasks of `lens`, `attribute` and `patch` share. Each job of
- * them asks a question about a text: the logit of an answer (--answer or --target) after a token
+/* question_job.h: functions that the tasks of `lens`, `attribute` and `patch` share. Each of their
+ * jobs asks a question about a text: the logit of an answer (--answer or --target) after a token
  * (--query).
  *
  * `prepare` calls question_prepare. `open` and `read` both read the options, since `open` refuses
