@@ -91,7 +91,7 @@ void buf_format(struct buf *buf, const char *format, ...)
     int size = vsnprintf(NULL, 0, format, args);
     va_end(args);
     if (size < 0) {
-        refuse(buf, INT_MAX); /* longer than printf can count */
+        refuse(buf, INT_MAX); /* the text is longer than printf can count */
         return;
     }
     if (!reserve(buf, (size_t)size))

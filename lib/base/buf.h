@@ -17,7 +17,7 @@ struct buf {
     size_t size;
     size_t capacity;
     bool out_of_memory;
-    size_t wanted_bytes; /* if so: the size that could not be allocated */
+    size_t wanted_bytes; /* if `out_of_memory`: the size that could not be allocated */
 };
 
 void buf_bytes(struct buf *buf, const void *bytes, size_t size);

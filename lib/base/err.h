@@ -16,22 +16,23 @@ enum err_kind {
     ERR_FAILED = 1,        /* one or more items failed */
     ERR_USAGE = 2,         /* the command line, or a call of the library, is wrong */
     ERR_INPUT = 3,         /* an input is missing, wrong or too large; or memory is missing */
-    ERR_UNSUPPORTED = 4,   /* well-formed, but not supported */
+    ERR_UNSUPPORTED = 4,   /* the input is well-formed, but not supported */
     ERR_OUTPUT = 5,        /* a result could not be written */
-    ERR_INTERRUPTED = 130, /* by the user; the results so far are saved */
+    ERR_INTERRUPTED = 130, /* interrupted by the user; the results so far are saved */
 };
 
 enum { ERR_TEXT_BYTES = 8192 }; /* a longer message ends in "..." */
 
-/* The subject of a message: the command line adds advice, or continues with the other texts. */
+/* The subject of a message, by which the command line adds advice, or goes on to the next text. */
 enum err_about {
     ERR_ABOUT_ANYTHING,
     ERR_ABOUT_WORD,      /* a word that the vocabulary lacks */
     ERR_ABOUT_TOKENIZER, /* a tokenizer that the model lacks, or that is not supported */
     ERR_ABOUT_LENGTH,    /* a text with more tokens than the model has position embeddings */
-    ERR_ABOUT_CONTEXT,   /* a text beyond the context of a model without them; --long allows it */
+    ERR_ABOUT_CONTEXT,   /* a text beyond the context of a model without position embeddings; --long
+                          * allows it */
     ERR_ABOUT_POSITION,  /* a position or value that this item lacks; other items may have it */
-    ERR_ABOUT_EMPTY,     /* a text that is missing or without tokens; other texts may have some */
+    ERR_ABOUT_EMPTY,     /* a text that is missing or has no tokens; other texts may have tokens */
 };
 
 struct err {
@@ -58,7 +59,8 @@ int err_prefix(struct err *err, const char *format, ...) ERR_PRINTF;
 int err_append(struct err *err, const char *format, ...) ERR_PRINTF;
 int err_about(struct err *err, enum err_about about);
 
-/* Unless there is a message: set the one for missing memory, or copy `from`. Return -1. */
+/* Unless there is a message: set the message for missing memory, or copy the message of `from`.
+ * Return -1. */
 int err_memory(struct err *err, size_t size_bytes);
 int err_adopt(struct err *err, const struct err *from);
 

@@ -21,8 +21,8 @@
 
 /* --- the list of mapped files ----------------------------------------------------------------- */
 
-/* An entry is in use if `path` is set, and mapped if `begin` is. Entries are used again but never
- * freed: a signal handler may be reading them. */
+/* An entry is in use if `path` is set, and mapped if `begin` is set. Entries are used again but
+ * never freed: a signal handler may be reading them. */
 struct mapping {
     struct mapping *next;
     _Atomic(char *) path;
@@ -85,7 +85,7 @@ static void mapping_list_remove(const void *bytes)
             continue;
         mapping->begin = 0;
         if (!mapping->is_short ||
-            mapping->owner != current_owner) /* no mapping_list_check follows */
+            mapping->owner != current_owner) /* no later mapping_list_check needs the entry */
             free_entry(mapping);
         return;
     }
@@ -125,7 +125,8 @@ bool mapping_list_fill(const void *address)
     int error = errno;
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     size_t skipped = ((uintptr_t)address - mapping->begin) / page * page;
-    mapping->is_short = true; /* before the zeros: each thread then reports them */
+    mapping->is_short = true; /* set before the zeros are mapped: each thread that reads zeros
+                               * reports them */
     void *filled = mmap((char *)mapping->begin + skipped, mapping->size - skipped, PROT_READ,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     errno = error;
@@ -209,7 +210,8 @@ static int map_descriptor(struct file *file, int descriptor, enum reading_kind k
 static int map_path(struct file *file, const char *path, enum reading_kind kind, bool only_regular,
                     struct err *err)
 {
-    int flags = only_regular ? O_NONBLOCK | O_NOCTTY : 0; /* a pipe is refused, not waited for */
+    int flags = only_regular ? O_NONBLOCK | O_NOCTTY : 0; /* do not wait for the writer of a pipe: a
+                                                           * pipe is refused */
     int descriptor = open(path, O_RDONLY | O_CLOEXEC | flags);
     if (descriptor < 0)
         return err_set(err, "cannot open '%s': %s", path, strerror(errno));
@@ -414,7 +416,7 @@ bool folder_has(const struct folder *folder, const char *name)
     if (folder->files)
         return held_file(folder, name);
     int size = snprintf(path, sizeof path, "%s/%s", folder->path, name);
-    if (size <= 0 || size >= PATH_MAX) /* no such file */
+    if (size <= 0 || size >= PATH_MAX) /* the path is empty or too long: no file has it */
         return false;
     return file_kind(&kind, path, NULL) || kind;
 }
@@ -464,7 +466,7 @@ int folder_read(const struct folder *folder, const char *name,
     return failed ? err_prefix(err, "'%s/%s'", folder->path, name) : 0;
 }
 
-enum { CHUNK_BYTES = 1 << 22 }; /* written between two reports of progress */
+enum { CHUNK_BYTES = 1 << 22 }; /* bytes written between two reports of progress */
 
 struct written {
     size_t done, count; /* bytes */
@@ -514,7 +516,8 @@ static int write_files(struct stream *streams, const struct folder *folder,
     for (size_t i = 0; i < folder->file_count; i++) {
         if (!stream_commit(&streams[i], err))
             continue;
-        for (size_t k = 0; k < i && !target->replaces; k++) /* also remove those before i */
+        for (size_t k = 0; k < i && !target->replaces; k++) /* also remove the files before file i
+                                                             * */
             if (!path_of(&path, target, folder->files[k].name, NULL))
                 unlink(path.bytes);
         buf_release(&path);

@@ -29,9 +29,9 @@ struct file {
 };
 
 /* Map a file; a pipe, a device or a file of size 0 (in /proc) is read, up to FILE_READ_MAX_BYTES.
- * file_map_regular, for files of models, and file_map_named, for a name that the user did not give
- * but another file or a folder, refuse pipes and devices: these could make the program wait. From
- * then on, results replace the file only if replacement.h allows it. */
+ * file_map_regular is for files of models, file_map_named for a name that comes from another file
+ * or a folder, not from the user: both refuse pipes and devices, which could make the program wait.
+ * From then on, results replace the file only if replacement.h allows it. */
 int file_map(struct file *file, const char *path, struct err *err);
 int file_map_regular(struct file *file, const char *path, struct err *err);
 int file_map_named(struct file *file, const char *path, struct err *err);
@@ -47,7 +47,8 @@ struct file file_borrow(const char *bytes, size_t size);
 /* Free the memory of a mapped file's pages before `end`; the system reads them again if needed. */
 void file_forget(const struct file *file, const char *end);
 
-/* Tell the system to read a range of a mapped file `soon`, or else not to read ahead in it. */
+/* If `soon`, tell the system to read a range of a mapped file now; else tell it not to read ahead
+ * there. */
 void file_advise(const char *bytes, size_t size, bool soon);
 
 /* True if the file at `path` is the mapped `file` and was written to after it was mapped. */
@@ -55,7 +56,7 @@ bool file_has_changed(const struct file *file, const char *path);
 
 void file_release(struct file *file);
 
-/* Refuse bytes that begin as a format that people download or rename by mistake, "expected JSON,
+/* Refuse bytes that begin like a file that people download or rename by mistake, "expected JSON,
  * found an HTML page"; else return 0. */
 int file_refuse_format(const char *bytes, size_t size, const char *expected, struct err *err);
 

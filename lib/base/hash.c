@@ -8,7 +8,8 @@
 
 enum { FIRST_SLOTS = 16 };
 
-/* Where nothing is random, as in a page: with small keys, ids would share few slots. */
+/* The keys if there are no random numbers, as in a web page. With small keys, many ids would share
+ * the same few slots. */
 uint64_t hash_keys[2] = {0x9e3779b97f4a7c15u, 0xbf58476d1ce4e5b9u};
 
 /* Set both keys to odd numbers, which are not 0. */

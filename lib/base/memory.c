@@ -17,7 +17,7 @@
 
 enum {
     HUGE_BYTES = 4 * 1024 * 1024,
-    EXPECTED_BYTES = 64 * 1024 * 1024, /* assumed to be free */
+    EXPECTED_BYTES = 64 * 1024 * 1024, /* bytes that are assumed to be free */
     LARGE_BYTES = 96 * 1024,           /* for heap_give_back: more than a block of an arena */
 };
 
@@ -52,7 +52,7 @@ static void *take(void *memory, size_t count, size_t size, bool zeroed, struct e
 {
     size_t bytes = 0;
     void *taken = NULL;
-    if (!num_multiply(&bytes, count, size) || bytes > PTRDIFF_MAX) { /* which no object may be */
+    if (!num_multiply(&bytes, count, size) || bytes > PTRDIFF_MAX) { /* no object may be so large */
         err_memory(err, SIZE_MAX);
         return NULL;
     }
@@ -242,7 +242,7 @@ char *arena_format(struct arena *arena, struct err *err, const char *format, ...
     va_end(args);
     char *text = size < 0 ? NULL : arena_room(arena, (size_t)size + 1, 1, err);
     if (size < 0)
-        err_memory(err, INT_MAX); /* longer than printf can count */
+        err_memory(err, INT_MAX); /* the text is longer than printf can count */
     if (!text)
         return NULL;
     va_start(args, format);

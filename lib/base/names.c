@@ -12,7 +12,7 @@
 /* --- the nearest name ------------------------------------------------------------------------- */
 
 enum {
-    NOT_UTF8 = 0x110000,   /* plus a byte that is not part of a character */
+    NOT_UTF8 = 0x110000,   /* added to a byte that is not part of a UTF-8 character */
     PREFIX_CHARACTERS = 2, /* least length of a word with which a name begins */
     NAME_CHARACTERS = 3,   /* least length of a name with which a word begins */
 };
@@ -38,7 +38,7 @@ static bool same(uint32_t a, uint32_t b, bool exactly)
     return a == b || (!exactly && utf8_small(a) == utf8_small(b));
 }
 
-/* Row i of the table has the distances of the first i characters of a from the first j of b:
+/* Row i of the table contains the distances of the first i characters of a from the first j of b:
  * d(i, j) = min(d(i-1, j) + 1, d(i, j-1) + 1, d(i-1, j-1) + (a_i ≠ b_j),
  *               d(i-2, j-2) + 1 if the last two are swapped). */
 static size_t distance(const uint32_t *a, size_t a_count, const uint32_t *b, size_t b_count,
@@ -106,7 +106,7 @@ void nearest_offer_bytes(struct nearest *nearest, const char *name, size_t name_
     if (steps > nearest->steps)
         return;
     size_t exactly = 2 * distance(nearest->word, nearest->size, characters, count, true);
-    /* prefer --pair for --pairx */
+    /* prefer a name with which the word begins: --pair for --pairx */
     exactly -= exactly && begins(word, nearest->size, characters, count, 1);
     if (steps == nearest->steps && exactly >= nearest->exactly)
         return;

@@ -16,7 +16,8 @@ struct arena;
 
 struct names {
     const char *const *first; /* the name of the first row */
-    size_t count, stride;     /* rows, and bytes from one name to the next */
+    size_t count, stride;     /* `count`: number of rows; `stride`: bytes from one name to the next
+                               * */
 };
 
 /* NAMES: the names of rows that have a field `name`; NAMES_LIST: the names of an array. */
@@ -53,7 +54,8 @@ const char *list_next(const char *item);
 const char *names_unused(const char *name, struct names taken, struct arena *arena,
                          struct err *err);
 
-/* True if a name ends in `ending`; name_has_ending: ignoring case, and after other bytes. */
+/* True if a name ends in `ending`; name_has_ending ignores case, and needs other bytes before the
+ * ending. */
 bool name_ends_in(const char *name, const char *ending);
 bool name_has_ending(const char *name, const char *ending);
 
@@ -82,7 +84,7 @@ enum { NEAREST_CHARACTERS = 64 }; /* longer words and names are near to nothing 
 struct nearest {
     const char *name; /* the nearest so far, the first of equals, borrowed; NULL: none is near */
     size_t name_bytes;
-    size_t size;    /* of the word, in characters */
+    size_t size;    /* size of the mistyped word in characters */
     size_t limit;   /* the greatest distance of a near name */
     size_t steps;   /* the distance of `name`, or `limit` */
     size_t exactly; /* twice the distance with case, less 1 if the word begins with the name */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum {
-    DIGITS_MAX = 9, /* enough for every float32 */
+    DIGITS_MAX = 9, /* significant digits that are enough for every float32 */
     EXACT_TEN = 22, /* 10^0 … 10^22 are exact in a double */
 };
 
@@ -236,7 +236,7 @@ const char *num_size(char text[NUM_SIZE_BYTES], uint64_t bytes)
 
 double num_shown(double value, int decimals)
 {
-    double half = 0.5; /* halfway, printf rounds to even: to 0 */
+    double half = 0.5; /* half of the last decimal: printf rounds it to even, which is 0 */
     for (int i = 0; i < decimals; i++)
         half /= 10;
     bool is_zero = fabs(value) < half || (decimals == 0 && fabs(value) == half);

@@ -91,7 +91,7 @@ const char *platform_last_byte(const char *bytes, char byte, size_t size)
     return memrchr(bytes, byte, size);
 }
 
-/* The number in the first line of a file that matches `form`; SIZE_MAX: none does. */
+/* The number in the first line of a file that matches `form`; SIZE_MAX: no line matches. */
 static size_t number_in(const char *path, const char *form)
 {
     FILE *file = fopen(path, "re");
@@ -105,8 +105,8 @@ static size_t number_in(const char *path, const char *form)
     return found;
 }
 
-/* The memory that the limit of a control group leaves. `first`: the group is of version 1, with
- * files in /sys/fs/cgroup/memory. Pages of files do not count: the system can drop them. */
+/* The bytes of memory that the limit of a control group leaves. `first`: the group is of version 1,
+ * with files in /sys/fs/cgroup/memory. Pages of files do not count: the system can drop them. */
 static size_t left_of_group(const char *group, bool first)
 {
     static const char *const files[2][4][2] = {
@@ -133,8 +133,8 @@ static size_t left_of_group(const char *group, bool first)
     return found[0] - num_min(found[0], used);
 }
 
-/* The least that the limits of this process's control group and the groups above it leave. In a
- * container, the root may be the container's own group. */
+/* The least memory in bytes that the limits of this process's control group and of the groups above
+ * it leave. In a container, the root may be the container's own group. */
 static size_t left_of_groups(void)
 {
     size_t least = SIZE_MAX;
@@ -156,7 +156,7 @@ static size_t left_of_groups(void)
     return least;
 }
 
-/* The address space that `ulimit -v` leaves. */
+/* The bytes of address space that `ulimit -v` leaves. */
 static size_t left_of_addresses(void)
 {
     struct rlimit limit;

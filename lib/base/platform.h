@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 /* With GCC on x86-64, compile a function for several instruction sets; the program chooses one when
- * it starts. All give the same bits: there is no -ffast-math, and no sum is reordered. */
+ * it starts. All versions give the same bits: there is no -ffast-math, and no sum is reordered. */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define FOR_EACH_ISA __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))

@@ -43,7 +43,7 @@ int replacement_guard(int descriptor, enum reading_kind kind, struct err *err)
         return -1;
     *one = (struct guarded){status.st_dev, status.st_ino, kind, atomic_load(&newest)};
     while (!atomic_compare_exchange_weak(&newest, &one->next, one))
-        continue; /* another thread was first: its entry is the next now */
+        continue; /* another thread added an entry first: try again behind that entry */
     return 0;
 }
 
@@ -103,7 +103,7 @@ int replacement_keep(int descriptor, const char *path, struct err *err)
     umask(mask);
     mode_t mode = replaces ? keep_owner(descriptor, path, &old) : 0666 & ~mask;
     if (fchmod(descriptor, mode))
-        errno = 0; /* a file system without permissions */
+        errno = 0; /* accept a file system that has no permissions */
     return 0;
 }
 
@@ -196,7 +196,7 @@ int target_folder_open(struct target_folder *target, const char *path, bool repl
     target->made = mkdir(path, 0777) == 0;
     int failed = !target->made && file_make_directory(path, err);
     if (!failed && lock(target, err)) {
-        target->made = false; /* by now another process may use it */
+        target->made = false; /* another process may use the folder by now */
         failed = -1;
     }
     failed = failed || target_folder_check(path, replaces, err);

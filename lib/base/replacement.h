@@ -56,10 +56,10 @@ int replacement_rename(const char *from, const char *path, struct err *err);
  *     target_folder_close(&target);
  */
 struct target_folder {
-    const char *path; /* the caller's; NULL: closed */
+    const char *path; /* path of the folder, owned by the caller; NULL: the target is closed */
     bool replaces;    /* new files replace files of the same names */
     bool made;        /* the folder is new: target_folder_close removes it if it is empty */
-    int descriptor;   /* holds the lock; -1: none */
+    int descriptor;   /* the open folder, which holds the lock; -1: not open */
 };
 
 /* Refuse an existing path if it is no directory or, unless `replaces`, if it is not empty. */

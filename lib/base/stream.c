@@ -145,7 +145,8 @@ static size_t terminal_take(struct terminal *terminal, char sign[TERMINAL_SIGN_B
     size_t length = utf8_decode(&c, terminal->held, terminal->held_size);
     if (!length && is_begun(terminal))
         return 1;
-    if (!length && before) { /* not of the held character: the byte is examined again, alone */
+    if (!length && before) { /* the byte does not continue the held character: it is examined again,
+                              * alone */
         terminal->held_size = before;
         terminal_rest(terminal, sign);
         return 0;
@@ -163,7 +164,8 @@ static size_t terminal_take(struct terminal *terminal, char sign[TERMINAL_SIGN_B
 enum {
     BUFFER_BYTES = 64 * 1024,
     OPEN_FILES = 16, /* files that are written at the same time */
-    TRIES = 100,     /* to make a temporary file before another process removes it as abandoned */
+    TRIES = 100,     /* attempts to lock a new temporary file before another process removes it as
+                      * abandoned */
 };
 
 /* The end of a temporary file's name, after the target's name. */
@@ -218,7 +220,7 @@ static void release(struct stream *stream)
     *stream = (struct stream){.descriptor = -1, .written_bytes = stream->written_bytes};
 }
 
-static struct buf *captured; /* gets standard output, or NULL */
+static struct buf *captured; /* receives standard output; NULL: nothing is captured */
 
 struct buf *stream_capture(struct buf *memory)
 {
@@ -388,7 +390,8 @@ static int open_temporary(struct stream *stream, const char *path, struct err *e
     stream->temporary = path_beside(stream->target, err);
     if (!stream->temporary)
         return -1;
-    if (replace_temporary(NULL, stream->temporary)) { /* before it exists: a signal may come */
+    if (replace_temporary(NULL, stream->temporary)) { /* noted before the file exists: a signal may
+                                                       * come in between */
         err_output(err, "cannot write '%s': expected at most %d open files", path, OPEN_FILES);
         goto failed;
     }
@@ -397,7 +400,7 @@ static int open_temporary(struct stream *stream, const char *path, struct err *e
         cannot_open(path, err);
         goto failed;
     }
-    /* the mode is private so far; on failure stream_discard removes the file */
+    /* the file is private so far; on failure stream_discard removes it */
     return replacement_keep(stream->descriptor, stream->target, err);
 failed: /* a file of that name is not ours: do not remove it */
     replace_temporary(stream->temporary, NULL);
@@ -556,7 +559,9 @@ static int rename_new(const char *from, const char *to)
 static int commit_file(struct stream *stream)
 {
     bool regular = stream->temporary != NULL;
-    int lock = regular ? fcntl(stream->descriptor, F_DUPFD_CLOEXEC, 0) : -1; /* until the rename */
+    int lock =
+        regular ? fcntl(stream->descriptor, F_DUPFD_CLOEXEC, 0) : -1; /* keeps the lock until the
+                                                                              * rename */
     if (close(stream->descriptor) && !stream->failure)
         stream->failure = errno;
     stream->descriptor = -1;

@@ -28,7 +28,7 @@ struct stream {
     struct buf *memory; /* written to instead of the descriptor, or NULL */
     struct stream *hex; /* gets two digits for each byte instead of the descriptor, or NULL */
     int failure;        /* errno of the first failure; 0: none */
-    char *target;       /* NULL: a descriptor, buffer or stream of the caller */
+    char *target;       /* path of the file; NULL: a descriptor, buffer or stream of the caller */
     char *temporary;    /* renamed to `target`; NULL: written in place */
     bool is_new;        /* commit refuses to replace a file */
     char *buffer;       /* NULL: closed */
@@ -36,9 +36,11 @@ struct stream {
     size_t written_bytes; /* all bytes put in, for reports */
     uint64_t *sum;        /* the caller's checksum (hash_fnv) of all bytes put in, or NULL */
     struct terminal {
-        bool shows;   /* a terminal: escape controls, invisible characters and invalid UTF-8 */
-        bool colours; /* pass sequences that set colours: the caller has escaped any in texts */
-        char held[4]; /* the beginning of a character */
+        bool shows;   /* the output is a terminal: escape controls, invisible characters and invalid
+                       * UTF-8 */
+        bool colours; /* pass sequences that set colours; the caller has escaped such sequences in
+                       * texts */
+        char held[4]; /* the first bytes of an incomplete character */
         size_t held_size;
     } terminal;
 };
@@ -85,8 +87,8 @@ int stream_end(struct stream *stream, int failed, struct err *err);
 /* True if a file's name, without its folder, is the name of a temporary file. */
 bool stream_is_temporary(const char *name);
 
-/* Do not wait for the disk at each file, which takes milliseconds: for thousands of files, with one
- * stream_sync at the end, which waits for all files on the file system of a path. */
+/* If `later`, do not wait for the disk after each of many files: a wait needs milliseconds. At the
+ * end, stream_sync waits for all files on the file system of a path. */
 void stream_sync_later(bool later);
 int stream_sync(const char *path, struct err *err);
 

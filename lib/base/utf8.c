@@ -139,7 +139,8 @@ size_t utf8_decode_long(uint32_t *character, const char *bytes, size_t size)
             return 0;
     }
     if (length == 4) {
-        c = (c << 6 | (b[3] & 0x3Fu)) & 0x1FFFFF; /* 0x1F kept a bit too many */
+        c = (c << 6 | (b[3] & 0x3Fu)) & 0x1FFFFF; /* the mask 0x1F kept one bit too many of the
+                                                   * first byte */
         if (c < 0x10000 || c > UNICODE_LAST)
             return 0;
     }
@@ -201,11 +202,12 @@ uint32_t utf8_small(uint32_t character)
     return (uint32_t)utf8proc_tolower((utf8proc_int32_t)character);
 }
 
-/* True for characters of the categories in Unicode 8, among them `moved`, which have since moved to
- * another. */
+/* True for characters that have one of the categories in Unicode 8. This includes the two
+ * characters `moved`, which have moved to another category since. */
 static bool is_of(uint32_t character, unsigned categories, const uint32_t moved[2])
 {
-    if (unicode_kind(character) == UNICODE_LETTER) /* most characters: one lookup */
+    if (unicode_kind(character) == UNICODE_LETTER) /* most characters are letters: one lookup is
+                                                    * enough */
         return false;
     if (character == moved[0] || character == moved[1])
         return true;
@@ -298,7 +300,7 @@ size_t utf8_width(const char *bytes, size_t size)
     for (size_t at = 0; at < size;) {
         char next = at + 1 < size ? bytes[at + 1] : ' ';
         if (bytes[at] >= ' ' && bytes[at] <= '~' && next >= ' ' && next <= '~') {
-            columns++; /* nothing combines with it: no lookup */
+            columns++; /* nothing combines with the character: no lookup */
             at++;
             continue;
         }
@@ -406,7 +408,8 @@ size_t unicode_form_end(enum unicode_form form, const char *text, size_t size, s
         run = run && !joins;
         if (!joins && !(run && stays(form, next)))
             break;
-        length = utf8_row_end(text, size, end, length) - end; /* equal characters do the same */
+        length = utf8_row_end(text, size, end, length) - end; /* pass all characters that equal this
+                                                               * one at once */
     }
     *all_stay = run;
     return end;
@@ -446,7 +449,8 @@ static size_t decompose(enum unicode_form form, utf8proc_int32_t *out, const cha
                         size_t size)
 {
     utf8proc_option_t options = UTF8PROC_STABLE | UTF8PROC_DECOMPOSE;
-    utf8proc_int32_t parts[DECOMPOSED_MAX]; /* of each character of a run of equal ones */
+    utf8proc_int32_t parts[DECOMPOSED_MAX]; /* the decomposition of each character of a run of equal
+                                             * characters */
     utf8proc_ssize_t added = 0;
     size_t count = 0;
     int last = 0;

@@ -16,27 +16,30 @@ struct buf;
  *
  * The program has its own table: other versions of Unicode would split texts differently. */
 enum unicode_kind {
-    UNICODE_CONTROL,       /* other C: controls, format characters, private use, unassigned */
-    UNICODE_LETTER,        /* L */
-    UNICODE_MARK,          /* M */
-    UNICODE_DIGIT,         /* Nd */
-    UNICODE_LETTER_NUMBER, /* Nl */
-    UNICODE_OTHER_NUMBER,  /* No */
-    UNICODE_SPACE,         /* White_Space, of whatever category: U+0085 is, U+FEFF is not */
-    UNICODE_CONNECTOR,     /* Pc, as _ */
-    UNICODE_SIGN,          /* other P and S */
-    UNICODE_ALPHABETIC,    /* S with the property Alphabetic: Ⓐ */
+    UNICODE_CONTROL,       /* the rest of category C: controls, format characters, private use,
+                            * unassigned */
+    UNICODE_LETTER,        /* category L */
+    UNICODE_MARK,          /* category M */
+    UNICODE_DIGIT,         /* category Nd */
+    UNICODE_LETTER_NUMBER, /* category Nl */
+    UNICODE_OTHER_NUMBER,  /* category No */
+    UNICODE_SPACE,         /* property White_Space, in any category: U+0085 has it, U+FEFF does not
+                            * */
+    UNICODE_CONNECTOR,     /* category Pc, such as _ */
+    UNICODE_SIGN,          /* the rest of categories P and S */
+    UNICODE_ALPHABETIC,    /* category S with the property Alphabetic, such as Ⓐ */
     UNICODE_JOINER,        /* U+200C and U+200D */
 };
 
 enum {
     UNICODE_LAST = 0x10FFFF,
     UNICODE_PAGE = 256,
-    UNICODE_PAGES_MAX = 192, /* limit of different pages */
+    UNICODE_PAGES_MAX = 192, /* the most pages with different contents */
 };
 
-/* The table's version, "16.0.0"; a letter for each kind; runs of code points of one kind,
- * "C9W5C18", in texts up to NULL; the kinds by pages, filled before main. */
+/* unicode_version: the table's version of Unicode, "16.0.0". unicode_letters: a letter for each
+ * kind. unicode_runs: texts of runs of code points of one kind, "C9W5C18", the last is NULL.
+ * unicode_page_of and unicode_pages: the kind of each code point by page, filled before main. */
 extern const char unicode_version[], unicode_letters[];
 extern const char *const unicode_runs[];
 extern uint8_t unicode_page_of[UNICODE_LAST / UNICODE_PAGE + 1];
@@ -74,14 +77,15 @@ enum utf8_class {
 
 enum utf8_class utf8_class(uint32_t character);
 
-/* False for UTF8_CONTROL but joiners, invisible letters, and blanks but U+0020. */
+/* False for characters of UTF8_CONTROL except joiners, for invisible letters, and for blanks except
+ * U+0020. */
 bool utf8_is_visible(uint32_t character);
 
 /* The lowercase letter, or the character itself. */
 uint32_t utf8_small(uint32_t character);
 
-/* True for a category in the tables of Hugging Face's library: of Unicode 8 P, Mn, or C without
- * unassigned characters; of Unicode 9 M. */
+/* True for characters of a category in the tables of Hugging Face's library: P, Mn, or C without
+ * unassigned characters, all three of Unicode 8; or M of Unicode 9. */
 bool utf8_is_punctuation(uint32_t character);
 bool utf8_is_nonspacing(uint32_t character);
 bool utf8_is_other(uint32_t character);
@@ -112,8 +116,8 @@ static inline size_t utf8_before(const char *text, size_t end)
     return end;
 }
 
-/* Read the character at `bytes`, for utf8_decode_long one beyond ASCII; returns its length in
- * bytes, 0 if they are not UTF-8 (overlong forms and surrogates included) or `size` is 0. */
+/* Read the character at `bytes`, which is not ASCII for utf8_decode_long. Returns its length in
+ * bytes; 0 if the bytes are not UTF-8 (overlong forms and surrogates included) or `size` is 0. */
 size_t utf8_decode_long(uint32_t *character, const char *bytes, size_t size);
 
 static inline size_t utf8_decode(uint32_t *character, const char *bytes, size_t size)
@@ -131,8 +135,8 @@ static inline size_t utf8_decode(uint32_t *character, const char *bytes, size_t 
     return 3;
 }
 
-/* The same for loops, which must go on: a byte that is not UTF-8 is read as U+FFFD of length 1. The
- * length is from 1 to `size`, unless that is 0. */
+/* utf8_decode for loops, which must go on: a byte that is not UTF-8 is read as U+FFFD of length 1.
+ * The length is from 1 to `size`, or 0 if `size` is 0. */
 static inline size_t utf8_step(uint32_t *character, const char *bytes, size_t size)
 {
     size_t length = utf8_decode(character, bytes, size);
@@ -157,8 +161,8 @@ static inline size_t utf8_row_end(const char *text, size_t size, size_t at, size
     return end - (end - at) % length; /* different characters may have the same first bytes */
 }
 
-/* The bytes of the first grapheme (one character for a reader: a family emoji), 1 for a byte that
- * is not UTF-8: from 1 to `size`, unless that is 0. */
+/* The number of bytes of the first grapheme (one character for a reader: a family emoji); 1 for a
+ * byte that is not UTF-8; 0 if `size` is 0. */
 size_t utf8_grapheme(const char *bytes, size_t size);
 
 /* The columns on a terminal: 2 for 爱 and 🍰, 0 for a combining accent, or a byte that is not

@@ -4,12 +4,18 @@
 
 /* The extent of a record. */
 struct field_extent {
-    const char *end; /* its \n, or the end of the file */
+    const char *end; /* the line break of the record, or the end of the file */
     size_t fields;   /* upper bound of the number of fields */
     bool open;       /* a quote is not closed before the end of the file */
 };
 
-enum state { FRESH, PLAIN, QUOTED, CLOSED }; /* at a start, without quotes, in quotes, after them */
+enum state {
+    FRESH,
+    PLAIN,
+    QUOTED,
+    CLOSED
+}; /* at the start of a field; in one without quotes; in
+                                              * quotes; after the closing quote */
 
 /* A quote at the start of a field opens a quoted field; inside of other fields it is ordinary. */
 static enum state state_after(enum state state, char c, char separator)
@@ -44,7 +50,7 @@ static int refuse(const char *at, const char *end, char separator, struct err *e
                    rest < 16 ? (int)rest : 16, at);
 }
 
-/* Copy the field at `*at` to `*out` without its quotes, and move both to the end. */
+/* Copy the field at `*at` to `*out` without its quotes, and move both pointers to its end. */
 static int read_field(char **out, const char **at, const char *end, char separator, struct err *err)
 {
     const char *from = *at;
@@ -70,7 +76,7 @@ static int read_field(char **out, const char **at, const char *end, char separat
 static int read_fields(struct csv_record *record, const char *at, const struct field_extent *extent,
                        char separator, struct arena *arena, struct err *err)
 {
-    size_t room = (size_t)(extent->end - at) + 1; /* a closing 0 for each field */
+    size_t room = (size_t)(extent->end - at) + 1; /* including a closing 0 for each field */
     char *out = arena_alloc(arena, room, 1, err);
     record->fields = arena_alloc(arena, extent->fields, sizeof *record->fields, err);
     if (!out || !record->fields)

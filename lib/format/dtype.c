@@ -27,19 +27,20 @@ enum {
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-/* A block of each row: the scale in the lower half, a minimum in the upper half, and its words. */
+/* One block of each of DTYPE_ROWS rows. The lower half of `scales` is the block's scale, the upper
+ * half its minimum, if the type has one. */
 struct blocks {
     uint32_t scales[DTYPE_ROWS];
     uint32_t words[SIZE_MOST / WORD_BYTES][DTYPE_ROWS];
 };
 
-/* `count` bits of a row's words from a bit on, all in one word. */
+/* `count` bits of a row's words from bit `bit` on, as a number. All must be in one word. */
 static ALWAYS_INLINE int bits_at(const struct blocks *some, int row, int bit, int count)
 {
     return (int)(some->words[bit / 32][row] >> bit % 32 & ((1U << count) - 1));
 }
 
-/* `count` bits of a row's words, from bit `bit` of byte `byte` on. */
+/* `count` bits of a row's words, from bit `bit` of byte `byte` on, as a number. */
 static ALWAYS_INLINE int byte_bits(const struct blocks *some, int row, int byte, int bit, int count)
 {
     return bits_at(some, row, 8 * byte + bit, count);
@@ -51,8 +52,8 @@ static ALWAYS_INLINE int as_signed(int byte)
     return (byte ^ 128) - 128;
 }
 
-/* Part of a block of a type: q of number j of slice i; or, for slice i, the factor of the scale
- * (j = 0) or of the minimum (j = 4). */
+/* A function that reads a part of a block of one type: the integer q of number j of slice i; or,
+ * for slice i, the factor of the scale (j = 0) or of the minimum (j = 4). */
 typedef int part_of_block(const struct blocks *some, int row, int i, int j);
 
 static ALWAYS_INLINE int one(const struct blocks *some, int row, int i, int j)
@@ -103,7 +104,7 @@ static ALWAYS_INLINE int two_bits(const struct blocks *some, int row, int i, int
     return byte_bits(some, row, from + i / 8 * 32 + i % 2 * SLICE, i % 8 / 2 * 2, 2);
 }
 
-/* A byte for each slice with the factors of scale and minimum, then two bits of q. */
+/* For each slice, a byte with the factors of scale and minimum; then the two bits of each q. */
 static ALWAYS_INLINE int q2_k(const struct blocks *some, int row, int i, int j)
 {
     return two_bits(some, row, i, SLICE + j);
@@ -114,8 +115,9 @@ static ALWAYS_INLINE int q2_k_factor(const struct blocks *some, int row, int i, 
     return byte_bits(some, row, i, j, 4);
 }
 
-/* Third bits of q, two bits, sixteen scales of six bits in twelve bytes: four bits of slices i and
- * i + 8 in one, then two of slices i, i + 4, i + 8 and i + 12. */
+/* The third bits of q; its lower two bits; then sixteen scales of six bits in twelve bytes: first
+ * four bits of slices i and i + 8 in one byte, then two bits of slices i, i + 4, i + 8 and i + 12.
+ * */
 static ALWAYS_INLINE int q3_k(const struct blocks *some, int row, int i, int j)
 {
     return (two_bits(some, row, i, 32 + j) | byte_bits(some, row, i % 2 * SLICE + j, i / 2, 1)
@@ -131,9 +133,10 @@ static ALWAYS_INLINE int q3_k_times(const struct blocks *some, int row, int i, i
            32;
 }
 
-/* Factors of eight parts of 32 in twelve bytes: of the first four parts, six bits of a byte; of the
- * others, four bits of another byte and the two bits that the first four do not use. Then any fifth
- * bits, then four bits of q, with two parts in one byte. */
+/* The factors of eight parts of 32 numbers in twelve bytes: each of the first four parts has six
+ * bits of a byte; each other part has four bits of another byte, and the two bits that a first part
+ * does not use. Then the fifth bits of q, if any, then its lower four bits, with two parts in one
+ * byte. */
 static ALWAYS_INLINE int q4_k(const struct blocks *some, int row, int i, int j)
 {
     return byte_bits(some, row, 12 + i / 4 * 32 + i % 2 * SLICE + j, i / 2 % 2 * 4, 4);
@@ -153,8 +156,8 @@ static ALWAYS_INLINE int parts_factor(const struct blocks *some, int row, int i,
     return i / 2 < 4 ? first : later;
 }
 
-/* Four bits of q, with numbers n and n + 64 of a half of 128 in one byte; two more bits; factors of
- * slices. */
+/* Four bits of q, with numbers n and n + 64 of a half of 128 in one byte; then two more bits of q;
+ * then the factors of slices. */
 static ALWAYS_INLINE int q6_k(const struct blocks *some, int row, int i, int j)
 {
     return (byte_bits(some, row, i / 8 * 64 + i % 4 * SLICE + j, i % 8 / 4 * 4, 4) |
@@ -190,7 +193,7 @@ static ALWAYS_INLINE int mxfp4(const struct blocks *some, int row, int i, int j)
     return named_in(four, q4_1(some, row, i, j));
 }
 
-/* The factor of blocks whose scale is a power of 2. */
+/* The factor of a type whose blocks have a power of 2 as scale: always 1. */
 static ALWAYS_INLINE int one_of_power(const struct blocks *some, int row, int i, int j)
 {
     return one(some, row, i, j);
@@ -219,14 +222,15 @@ static ALWAYS_INLINE int iq4_xs_times(const struct blocks *some, int row, int i,
 
 /* --- blocks to floats ------------------------------------------------------------------------- */
 
-/* In bytes: the offset of the scale in a block, and the offset and the size of its words. */
+/* The layout of a block. `scale`: offset of the scale in bytes; `words`: offset of the words in
+ * bytes; `count`: their size in bytes. */
 struct dtype_layout {
     int scale, words, count;
 };
 
 typedef uint32_t quad __attribute__((vector_size(4 * WORD_BYTES)));
 
-/* Transpose four words of four rows, from a byte on. */
+/* Transpose four words of four rows, from byte `byte` on. */
 static ALWAYS_INLINE void read_quads(uint32_t (*to)[DTYPE_ROWS], const char *const from[4],
                                      int byte)
 {
@@ -273,7 +277,8 @@ static ALWAYS_INLINE void read_scales(struct scales *of, const struct blocks *re
 {
 #pragma omp simd
     for (int row = 0; row < DTYPE_ROWS; row++) {
-        uint32_t power = some->scales[row] & 255; /* half of 2^(power - 127): subnormal below 2 */
+        uint32_t power = some->scales[row] & 255; /* the scale is half of 2^(power - 127), subnormal
+                                                   * if power is below 2 */
         of->scale[row] = times != one_of_power
                              ? float_of_half((uint16_t)some->scales[row])
                              : float_of_bits(power < 2 ? 0x200000U << power : (power - 1) << 23);
@@ -281,7 +286,8 @@ static ALWAYS_INLINE void read_scales(struct scales *of, const struct blocks *re
     }
 }
 
-/* What a number of slice i is multiplied by, and what is subtracted then, for all rows. */
+/* For all rows: `step`, by which a number of slice i is multiplied, and `low`, which is then
+ * subtracted. */
 static ALWAYS_INLINE void read_steps(float *restrict step, float *restrict low,
                                      const struct scales *restrict of,
                                      const struct blocks *restrict some, int i,
@@ -297,10 +303,10 @@ static ALWAYS_INLINE void read_steps(float *restrict step, float *restrict low,
 /* What to do with the numbers of a block of all rows: store columns, add products with x, or pack
  * them. */
 struct use {
-    float *to; /* columns, `stride` apart; or a sum for each row */
+    float *to; /* output: columns, `stride` floats apart; or, with `x`, a sum for each row */
     size_t stride;
     const float *x; /* NULL: the numbers are stored as columns */
-    char *packed;   /* parts, `stride` bytes apart */
+    char *packed;   /* output of packing: parts, `stride` bytes apart */
 };
 
 static ALWAYS_INLINE void use_numbers(const struct use *use, const struct blocks *restrict some,
@@ -527,7 +533,8 @@ void dtype_to_float(float *out, const void *in, enum dtype dtype, size_t count)
         memcpy(&half, from + i * sizeof half, sizeof half);
         out[i] = float_of_half(half);
     }
-    for (size_t i = 0; dtype == DTYPE_BF16 && i < count; i++) { /* the upper half of a float32 */
+    for (size_t i = 0; dtype == DTYPE_BF16 && i < count; i++) { /* BF16 is the upper half of a
+                                                                 * float32 */
         memcpy(&half, from + i * sizeof half, sizeof half);
         out[i] = float_of_bits((uint32_t)half << 16);
     }

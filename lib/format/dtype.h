@@ -72,8 +72,9 @@ static inline bool dtype_is_quantised(enum dtype dtype)
  * of the formula is rounded. */
 void dtype_to_float(float *out, const void *in, enum dtype dtype, size_t count);
 
-/* Convert `count` numbers, in whole blocks, of sixteen quantised rows, and transpose them:
- * to[i * stride + row] = number i of from[row]. Prefetches the bytes `jump` after each block. */
+/* Convert `count` numbers, in whole blocks, of sixteen quantised rows, and transpose them: to[i *
+ * stride + row] = number i of from[row]. Prefetches the bytes that are `jump` bytes after each
+ * block. */
 enum { DTYPE_ROWS = 16 };
 void dtype_to_columns(float *to, size_t stride, const char *const from[DTYPE_ROWS],
                       enum dtype dtype, size_t count, size_t jump);
@@ -82,21 +83,22 @@ void dtype_to_columns(float *to, size_t stride, const char *const from[DTYPE_ROW
 void dtype_add_dots(float sums[DTYPE_ROWS], const float *x, const char *const from[DTYPE_ROWS],
                     enum dtype dtype, size_t count, size_t jump);
 
-/* Quantised rows packed side by side, for products that repeat. For some numbers of the
- * rows: their steps [DTYPE_ROWS] as floats, what is subtracted [DTYPE_ROWS] if the type has it,
- * and words [numbers · bits / 32][DTYPE_ROWS], whose lowest bits are the first numbers, the bits
- * above the next ones. A number is (integer + offset) · step - less, where each product and each
- * difference is rounded once. */
+/* Quantised rows packed side by side, for products that repeat. A part, for `numbers` numbers of
+ * each row, has their steps [DTYPE_ROWS] as floats, the values to subtract [DTYPE_ROWS] if the type
+ * has them, and words [numbers · bits / 32][DTYPE_ROWS], whose lowest bits are the first numbers,
+ * the bits above the next ones. A number is (integer + offset) · step - less, where each product
+ * and each difference is rounded once. */
 struct dtype_packing {
-    size_t numbers; /* that share a step: 16 or 32 */
+    size_t numbers; /* how many numbers of a row share a step: 16 or 32 */
     size_t bits;    /* bits of an unsigned integer: 4 or 8 */
     int offset;
     bool has_less;
 };
 struct dtype_packing dtype_packing(enum dtype dtype);
-size_t dtype_packed_bytes(const struct dtype_packing *packing); /* bytes of `numbers` of the rows */
+size_t dtype_packed_bytes(const struct dtype_packing *packing); /* bytes of a packed part */
 
-/* Pack `count` numbers, in whole blocks, of DTYPE_ROWS rows; parts go `apart` bytes apart. */
+/* Pack `count` numbers, in whole blocks, of DTYPE_ROWS rows; the parts begin `apart` bytes apart.
+ * */
 void dtype_pack(char *to, size_t apart, const char *const from[DTYPE_ROWS], enum dtype dtype,
                 size_t count);
 
@@ -108,7 +110,8 @@ static inline float float_of_bits(uint32_t bits)
 }
 
 /* IEEE 754 binary16: 1 sign, 5 exponent (bias 15), 10 fraction bits; float32: 1, 8 (bias 127), 23.
- * A subnormal is fraction · 2^-24, a normal float32. Without a branch, it can be vectorised. */
+ * A subnormal is fraction · 2^-24, a normal float32. The conversion has no branch: compilers can
+ * vectorise it. */
 static inline float float_of_half(uint16_t half)
 {
     uint32_t sign = (uint32_t)(half & 0x8000) << 16;

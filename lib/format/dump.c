@@ -45,7 +45,8 @@ static int read_npz(struct dump *dump, const struct zip *zip, struct err *err)
         struct file file = file_borrow(entry->data, entry->size);
         if ((entry->name_size == 11 && memcmp(entry->name, "result.json", 11) == 0) ||
             npy_has_texts(&file))
-            continue; /* about the arrays, as `run` writes it; of earlier versions as JSON */
+            continue; /* a description of the arrays, as `run` writes it; earlier versions wrote it
+                       * as JSON */
         if (zip_check(entry, err) || add_npy(dump, &file, entry->name, entry->name_size, err))
             return -1;
     }
@@ -90,7 +91,7 @@ static const char *find_word(const char *at, const char *end, const char *word)
     return at && at < end ? memmem(at, (size_t)(end - at), word, strlen(word)) : NULL;
 }
 
-/* Read a heading, of which `made` is " = (": false for other lines. */
+/* Read the heading of a tensor: name, " = (", type and operation, sizes. False for other lines. */
 static bool read_heading(struct safetensors_entry *entry, const char **op, const char *line,
                          const char *end, struct dump *dump, struct err *err)
 {
@@ -151,11 +152,12 @@ static int read_log(struct dump *dump, const struct file *file, struct err *err)
     return text ? 0 : -1;
 }
 
-/* Read printed numbers: "..." leaves out those up to as many from the end as there were before. */
+/* Read printed numbers. "..." stands for numbers that are not printed: after it come as many
+ * numbers, at the end of an axis, as before it. */
 static int read_printed(float *numbers, const struct dumped *item, struct err *err)
 {
     const size_t *shape = item->entry.shape;
-    size_t at[LOG_AXES] = {0}, depth = 0; /* the first axis has no bracket: a sum ends its item */
+    size_t at[LOG_AXES] = {0}, depth = 0; /* the first axis has no bracket */
     for (size_t i = 0; i < item->entry.count; i++)
         numbers[i] = NAN;
     for (const char *c = item->entry.data; c < item->after; c++) {
@@ -207,7 +209,8 @@ int dump_floats(float *numbers, const struct dumped *item, struct err *err)
     return 0;
 }
 
-/* Read a file of NumPy, PyTorch or llama.cpp; *is_archive: it is one of torch.save. */
+/* Read a file of NumPy, PyTorch or llama.cpp. `*is_archive` is set to true for an archive of
+ * torch.save. */
 static int read_file(struct dump *dump, bool *is_archive, const struct file *file, const char *name,
                      struct err *err)
 {

@@ -11,7 +11,7 @@
 
 #include "format/safetensors.h"
 
-/* A tensor. Its entry's data are, of a log, the printed lines. */
+/* A tensor. In a log, the data of `entry` are the printed lines. */
 struct dumped {
     struct safetensors_entry entry;
     bool is_fortran;   /* its numbers are in Fortran order */
@@ -22,7 +22,7 @@ struct dumped {
 };
 
 struct dump {
-    struct dumped *items; /* [count] in the order of the file; of a log, a name may occur often */
+    struct dumped *items; /* [count] in the order of the file; in a log, a name may occur often */
     size_t count;
     bool is_log;
     struct safetensors tensors;
@@ -35,7 +35,7 @@ struct dump {
 int dump_open(struct dump *dump, const char *path, struct err *err);
 void dump_release(struct dump *dump);
 
-/* The same for borrowed bytes of a log or of NumPy; it may have no tensors. */
+/* dump_open for borrowed bytes of a log or of a file of NumPy, which may have no tensors. */
 int dump_read(struct dump *dump, const struct file *file, const char *name, struct err *err);
 
 /* numbers [entry.count] in C order; those that a log does not print are NaN. */

@@ -12,11 +12,12 @@
 #include "base/utf8.h"
 
 enum {
-    LENGTH_BYTES = 8, /* before a text or the items of an array */
+    LENGTH_BYTES = 8, /* bytes of the length of a text, or of the number of an array's items */
     KEY_MAX = 65535,  /* bytes of a key, by the format; here also of a tensor's name */
     DEFAULT_ALIGNMENT = 32,
-    PAIR_BYTES_MIN = 8 + 1 + 4 + 1,        /* a key, a kind, a value */
-    TENSOR_BYTES_MIN = 8 + 1 + 4 + 8 + 12, /* a name, a rank, a size, a type, an offset */
+    PAIR_BYTES_MIN = 8 + 1 + 4 + 1,        /* least size of a pair: a key, a kind, a value */
+    TENSOR_BYTES_MIN = 8 + 1 + 4 + 8 + 12, /* of a tensor: a name, a rank, a size, a type, an offset
+                                            * */
 };
 
 static const struct {

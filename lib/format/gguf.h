@@ -91,8 +91,8 @@ void gguf_release(struct gguf *gguf);
 const struct gguf_value *gguf_value(const struct gguf *gguf, const char *key);
 const struct gguf_tensor *gguf_find(const struct gguf *gguf, const char *name);
 
-/* Get the value of a key; `*value` is left if there is none. Another kind and a number out of range
- * are refused. Integers may have any width; gguf_double reads them as well. */
+/* Get the value of a key; `*value` stays unchanged if the file lacks the key. Another kind and a
+ * number out of range are refused. Integers may have any width; gguf_double reads them as well. */
 int gguf_integer(const struct gguf *gguf, const char *key, long long min, long long max,
                  long long *value, struct err *err);
 int gguf_double(const struct gguf *gguf, const char *key, double min, double max, double *value,
@@ -104,7 +104,8 @@ int gguf_text(const struct gguf *gguf, const char *key, struct gguf_text *text, 
 int gguf_array(const struct gguf *gguf, const char *key, enum gguf_kind item_kind,
                const struct gguf_value **array, struct err *err);
 
-/* Cut the first text off an array's copy (false: none is left); get a number of an array. */
+/* gguf_take_text removes the first text from a copy of an array (false: no text is left). gguf_item
+ * returns a number of an array. */
 bool gguf_take_text(struct gguf_value *rest, struct gguf_text *text);
 double gguf_item(const struct gguf_value *array, size_t index);
 
@@ -113,4 +114,5 @@ bool gguf_is(struct gguf_text text, const char *other);
 
 enum { GGUF_TYPES = 40 };
 
-extern const struct gguf_type gguf_types[GGUF_TYPES]; /* without a name: unused number */
+extern const struct gguf_type gguf_types[GGUF_TYPES]; /* a row without a name: a number that ggml
+                                                       * does not use */

@@ -29,7 +29,8 @@ struct scanner {
     const char *start, *end;    /* errors count bytes from `start` */
     const char *zero;           /* the first escape \u0000; NULL: none */
     size_t count;               /* items or members of the last value; 0 if it has none */
-    size_t values, text_bytes;  /* so far: all values, and bytes of all texts as written */
+    size_t values, text_bytes;  /* so far: the number of all values, and the bytes of all texts as
+                                 * written */
     size_t infinities;          /* so far: values that are Infinity */
     struct json_extent *extent; /* to list large containers; NULL: they are not listed */
     int depth;                  /* arrays and objects that are open */
@@ -67,7 +68,7 @@ static inline bool is_digit(int c)
     return c >= '0' && c <= '9';
 }
 
-/* One digit or more. */
+/* Scan one digit or more. */
 static const char *scan_digits(const struct scanner *in, const char *at)
 {
     if (!is_digit(peek(in, at)))
@@ -114,7 +115,7 @@ static int hex_value(int c)
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* The `uXXXX` of an escape. */
+/* Scan the `uXXXX` of an escape. */
 static const char *scan_unit(const struct scanner *in, const char *at, int *unit)
 {
     *unit = 0;
@@ -128,7 +129,7 @@ static const char *scan_unit(const struct scanner *in, const char *at, int *unit
     return at;
 }
 
-/* U+10000 and beyond are escaped as two units, D800-DBFF and DC00-DFFF; one alone is no text. */
+/* U+10000 and beyond are escaped as two units, D800-DBFF and DC00-DFFF; a unit alone is refused. */
 static const char *scan_unicode(struct scanner *in, const char *backslash)
 {
     int high = 0, low = 0;
@@ -147,7 +148,7 @@ static const char *scan_unicode(struct scanner *in, const char *backslash)
     return NULL;
 }
 
-/* One character of a text, escaped or not. */
+/* Scan one character of a text, escaped or not. */
 static const char *scan_character(struct scanner *in, const char *at)
 {
     uint32_t character = 0;
@@ -239,7 +240,7 @@ static inline __attribute__((always_inline)) const char *scan_text(struct scanne
     return NULL;
 }
 
-/* A member's name and the colon, up to its value. */
+/* Scan a member's name and the colon, up to the member's value. */
 static inline const char *scan_name(struct scanner *in, const char *at)
 {
     if (peek(in, at) != '"')
@@ -254,7 +255,7 @@ static inline const char *scan_name(struct scanner *in, const char *at)
 
 static const char *scan_value(struct scanner *in, const char *at);
 
-/* An array or an object. Only this function recurses, so depth is limited here. */
+/* Scan an array or an object. Only this function recurses, so depth is limited here. */
 static const char *scan_container(struct scanner *in, const char *at)
 {
     struct json_extent *extent = in->extent;
@@ -405,7 +406,7 @@ static size_t unescape(char **out, const char *in)
         return 2;
     }
     uint32_t c = read_unit(in + 2);
-    bool pair = c >= 0xD800 && c <= 0xDBFF; /* a low half follows: sound JSON has no other */
+    bool pair = c >= 0xD800 && c <= 0xDBFF; /* a low half follows: the document was checked */
     if (pair)
         c = 0x10000 + ((c - 0xD800) << 10) + (read_unit(in + 8) - 0xDC00);
     *out += utf8_encode(*out, c);
@@ -428,7 +429,7 @@ size_t json_cursor_read(struct json_cursor *cursor, char *out)
 
 size_t json_unescape(char *out, struct json_span text)
 {
-    struct json_cursor cursor = {.at = text.bytes - 1}; /* the quote is there */
+    struct json_cursor cursor = {.at = text.bytes - 1}; /* the opening quote is before the span */
     return json_cursor_read(&cursor, out);
 }
 

@@ -1,6 +1,6 @@
 /* json.h: JSON by RFC 8259, and Infinity, which Python writes; parsed by cJSON after a strict
- * check: cJSON accepts more, and ends texts at U+0000. A getter by name, but for json_list and
- * json_object, leaves `*out` if the member is absent.
+ * check: cJSON accepts more, and ends texts at U+0000. Getters by name, except json_list and
+ * json_object, leave `*out` unchanged if the member is absent.
  *
  *     struct json *root = NULL;
  *     long long layers = 12;
@@ -84,14 +84,15 @@ bool json_was_read(const struct json *member);
 /* Walk the members of an object or the items of an array; NULL at the end. */
 const struct json *json_first(const struct json *container);
 const struct json *json_next(const struct json *value);
-const char *json_key(const struct json *member); /* a member's name; "" of an item */
+const char *json_key(const struct json *member); /* a member's name; "" for an item of an array */
 size_t json_count(const struct json *container);
 
 /* Refuse an object that contains a name twice. */
 int json_unique_keys(const struct json *object, struct err *err);
 
-/* Get a member of a type. Absent or null: `*out` is left. Another type or a number out of range is
- * an error: `field 'n_head': expected an integer from 1 to 4096, found "twelve"`. */
+/* Get a member of a type. If it is absent or null, `*out` stays unchanged. Another type or a number
+ * out of range is an error: `field 'n_head': expected an integer from 1 to 4096, found "twelve"`.
+ * */
 int json_integer(const struct json *object, const char *name, long long min, long long max,
                  long long *out, struct err *err);
 int json_double(const struct json *object, const char *name, double min, double max, double *out,
@@ -131,7 +132,7 @@ enum { JSON_CONTAINERS = 16, JSON_CONTAINER_BYTES = 4096 /* least size */ };
 struct json_extent {
     struct json_container {
         const char *bytes;
-        size_t size, count; /* number of members or items */
+        size_t size, count; /* `size`: bytes; `count`: number of members or items */
     } containers[JSON_CONTAINERS];
     size_t container_count;
 };
@@ -139,7 +140,8 @@ struct json_extent {
 struct json_cursor {
     const char *at; /* the first byte that was not read */
     const char *end;
-    const struct json_extent *extent; /* or NULL */
+    const struct json_extent *extent; /* large containers that are skipped quickly; NULL: none are
+                                       * known */
 };
 
 /* Check a document and set the cursor to its value; or set it to a value of an open document.

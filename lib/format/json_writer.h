@@ -21,7 +21,7 @@
 #define RESULT_FORMAT "attn-cli/result/2" /* tables and tensors: data/schemas/result.json */
 
 struct json_writer {
-    struct stream *stream; /* destination, to which errors stick; NULL: `buf` */
+    struct stream *stream; /* the destination, which keeps the first error; NULL: `buf` */
     struct buf *buf;
     bool compact;  /* no blank after a comma or a colon */
     bool one_line; /* no line breaks */

@@ -13,7 +13,7 @@
 enum {
     RANK_MAX = 32, /* the limit of NumPy 1: the header has room for numbers of 20 digits */
     ALIGN_BYTES = 64,
-    PREFIX_BYTES = 10, /* magic, version, length */
+    PREFIX_BYTES = 10, /* the magic bytes, the version and the header's length */
 };
 
 /* After the prefix, a Python dictionary, padded with blanks to align the data. The shape is a

@@ -18,7 +18,8 @@ size_t npy_header(char header[NPY_HEADER_BYTES], size_t rank, const size_t *shap
  * `<U`, with four bytes for each character. */
 void npy_add_text(struct buf *file, const char *text, size_t size);
 
-void npy_begin(struct stream *out, size_t rank, const size_t *shape); /* errors stick to it */
+void npy_begin(struct stream *out, size_t rank, const size_t *shape); /* writes the header; `out`
+                                                                       * keeps errors */
 
 enum { NPY_RANK_MAX = 4 };
 

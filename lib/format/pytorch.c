@@ -53,7 +53,7 @@ struct pickle_machine {
     size_t depth, memoized, item_count;
     struct pickle *pickle;
 
-    /* of the current opcode */
+    /* the values that the current opcode has popped, and their number */
     const struct pickle_value *taken;
     size_t taken_count;
     uint64_t argument;
@@ -288,8 +288,9 @@ static int storage(struct pickle_machine *m, struct err *err)
 }
 
 static const struct opcode {
-    unsigned char code, bytes; /* of its argument */
-    int takes, row;            /* values popped from the stack; a parameter of `run` */
+    unsigned char code, bytes; /* `code`: the opcode; `bytes`: size of its argument in bytes */
+    int takes, row;            /* number of values popped from the stack, or TO_MARK; then a
+                                * parameter of `run` */
     int (*run)(struct pickle_machine *m, struct err *err);
 } opcodes[] = {
     {0x80, 1, 0, 0, NULL},               /* PROTO */
@@ -377,7 +378,7 @@ struct pickle_reading {
     struct safetensors *tensors;
     struct zip zip;
     const char *root; /* "archive/": the folder of all entries */
-    bool nested;      /* as pytorch_open_nested */
+    bool nested;      /* also read dicts in the saved dict, for pytorch_open_nested */
     size_t copied_bytes;
     struct arena arena;
 };
@@ -504,7 +505,7 @@ static int read_tensor(struct safetensors_entry *entry, struct pickle_reading *r
     return layout.in_rows || !entry->count ? 0 : copy_rows(entry, &layout, reading, err);
 }
 
-/* A name in the saved dict or, if they are nested, a name or number in any dict. */
+/* A name in the saved dict or, if dicts are nested, a name or number in any dict. */
 static const char *read_name(struct pickle_reading *reading, const struct pickle_value *name,
                              struct err *err)
 {
@@ -548,12 +549,12 @@ static int read_pair(struct pickle_reading *reading, const struct pickle_value *
     return 0;
 }
 
-/* Read all values of the saved dict and, if they are nested, of the dicts in it. */
+/* Read all values of the saved dict and, if dicts are nested, of the dicts in it. */
 static int read_updates(struct pickle_reading *reading, const struct pickle *pickle,
                         struct err *err)
 {
     struct safetensors *tensors = reading->tensors;
-    const struct pickle_value **names = /* of the dicts in the saved one */
+    const struct pickle_value **names = /* names of the dicts in the saved dict */
         arena_alloc(&reading->arena, pickle->dicts, sizeof *names, err);
     tensors->entries =
         arena_alloc(&tensors->arena, pickle->size / 2, sizeof *tensors->entries, err);

@@ -21,8 +21,8 @@ struct stream;
 int pytorch_open(struct safetensors *tensors, const struct folder *folder, const char *name,
                  struct err *err);
 
-/* The same for a dict of anything: a tensor in a dict of it is `J.14`, a number is a tensor of one
- * I64, and other values are left out. */
+/* pytorch_open for a dict that may contain dicts: the tensor 14 of the dict J is named `J.14`, a
+ * number becomes a tensor of one I64, and other values are left out. */
 int pytorch_open_nested(struct safetensors *tensors, const struct folder *folder, const char *name,
                         struct err *err);
 
@@ -52,8 +52,8 @@ int zip_read(struct zip *zip, const struct file *file, const char *writer, struc
 int zip_check(struct zip_entry *entry, struct err *err);
 uint32_t zip_crc32(const char *bytes, size_t size);
 
-/* An archive of any size that torch.load and numpy.load read, written without going back, so that
- * it can be a pipe: no entry is compressed, and CRC-32 and sizes follow each, in 64 bits.
+/* An archive of any size that torch.load and numpy.load read, written without going back, so it can
+ * be a pipe: no entry is compressed, and CRC-32 and sizes follow each, in 64 bits.
  *
  *     struct zip_writer zip = {.out = &stream};
  *     zip_begin(&zip, "archive/version");
@@ -65,8 +65,8 @@ uint32_t zip_crc32(const char *bytes, size_t size);
 struct zip_writer {
     struct stream *out;
     struct buf directory;
-    const char *name; /* of the open entry, borrowed */
-    size_t at, size;  /* where it begins, and its bytes so far */
+    const char *name; /* name of the open entry, borrowed */
+    size_t at, size;  /* offset where the open entry begins, and its bytes so far */
     uint32_t crc;
     size_t count;
 };

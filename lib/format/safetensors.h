@@ -29,13 +29,15 @@ struct safetensors_entry {
     size_t shape[SAFETENSORS_RANK_MAX];
     size_t count;      /* elements: the product of the shape */
     const void *data;  /* unaligned; count elements of dtype */
-    size_t begin, end; /* data_offsets; other formats: only end - begin counts, bytes in the file */
+    size_t begin, end; /* data_offsets; in other formats only end - begin counts, the bytes in the
+                        * file */
 };
 
 struct safetensors {
     struct file file;
     struct arena arena;
-    struct safetensors_entry *entries; /* in the order of their data; other formats: of the file */
+    struct safetensors_entry *entries; /* in the order of their data; in other formats, in the order
+                                        * of the file */
     size_t count;
     struct hash_table names;
 };
@@ -50,7 +52,8 @@ int safetensors_open(struct safetensors *tensors, const struct folder *folder, c
 const struct safetensors_entry *safetensors_find(const struct safetensors *tensors,
                                                  const char *name);
 
-/* A tensor's elements in place if they are aligned float32, else NULL; a row of a matrix. */
+/* safetensors_floats: the elements of a tensor in place if they are aligned float32, else NULL.
+ * safetensors_row: a row of a matrix in place. */
 const float *safetensors_floats(const struct safetensors_entry *entry);
 const void *safetensors_row(const struct safetensors_entry *entry, size_t row);
 

@@ -18,7 +18,8 @@ enum {
     ENTRY_BYTES = 46,   /* an entry of the directory without its name */
     EXTRA_BYTES = 4,    /* kind and size of an extra field */
     END_BYTES = 22,     /* the end record without its comment */
-    LOCATOR_BYTES = 20, /* before the end record; points to the one of 64 bits */
+    LOCATOR_BYTES = 20, /* the locator before the end record, which points to the end record of 64
+                         * bits */
     END64_BYTES = 56,
     HAS_DESCRIPTOR = 8, /* flag: CRC-32 and sizes follow the data */
 };
@@ -52,7 +53,8 @@ static int refuse_end(struct err *err)
 static int read_end64(struct directory *directory, const char **end, const struct file *file,
                       struct err *err)
 {
-    uint64_t before = (uint64_t)(*end - file->bytes) - LOCATOR_BYTES; /* may wrap: no locator */
+    uint64_t before = (uint64_t)(*end - file->bytes) - LOCATOR_BYTES; /* may wrap around: then there
+                                                                       * is no locator */
     const char *locator = part(file, before, LOCATOR_BYTES, "PK\6\7");
     if (!locator)
         return 0;
@@ -269,8 +271,8 @@ IN_CLMUL static __m128i fold(__m128i before, __m128i factors, __m128i next)
     return _mm_xor_si128(_mm_xor_si128(low, high), next);
 }
 
-/* Fold all whole blocks of 64 bytes into 16, whose CRC is theirs. Gopal and others, "Fast CRC
- * computation for generic polynomials using PCLMULQDQ", 2009, has the factors. */
+/* Fold all whole blocks of 64 bytes into 16 bytes with the same CRC. The factors are from Gopal and
+ * others, "Fast CRC computation for generic polynomials using PCLMULQDQ", 2009. */
 IN_CLMUL static uint32_t add_blocks(uint32_t crc, const char *bytes, size_t blocks)
 {
     const __m128i by_64 = _mm_set_epi64x(0x1c6e41596, 0x154442bd4);
@@ -329,20 +331,21 @@ int zip_check(struct zip_entry *entry, struct err *err)
 
 enum { VERSION = 45 }; /* 4.5, of archives with fields of 64 bits */
 
-/* A number of 64 bits in every field of 32 that an extra field replaces. */
+/* Fill fields of 32 bits with ones: an extra field has the number in 64 bits. */
 static void put_all_ones(struct buf *out, size_t bytes)
 {
     buf_repeat(out, "\xff", 1, bytes);
 }
 
-/* The fields of both headers up to the length of the name. */
+/* Write the fields that an entry's local header and its directory entry share, up to the length of
+ * the name. */
 static void put_fields(struct buf *out, const struct zip_writer *zip)
 {
     buf_integer(out, VERSION, 2);
     buf_integer(out, HAS_DESCRIPTOR, 2);
     buf_repeat(out, "", 1, 6); /* method (stored), time, date */
     buf_integer(out, zip->crc, 4);
-    put_all_ones(out, 8); /* sizes */
+    put_all_ones(out, 8); /* both sizes */
     buf_integer(out, strlen(zip->name), 2);
 }
 
@@ -398,7 +401,7 @@ void zip_close(struct zip_writer *zip)
     put_fields(out, zip);
     buf_integer(out, EXTRA_BYTES + 24, 2);
     buf_repeat(out, "", 1, 10); /* comment, disk, attributes */
-    put_all_ones(out, 4);       /* where its local header is */
+    put_all_ones(out, 4);       /* offset of the entry's local header */
     buf_text(out, zip->name);
     buf_bytes(out, "\1\0\30\0", EXTRA_BYTES);
     put_sizes(out, zip);
@@ -418,7 +421,7 @@ int zip_end(struct zip_writer *zip, struct err *err)
     struct buf *out = &zip->directory;
     const size_t at = zip->out->written_bytes, size = out->size;
     buf_text(out, "PK\6\6");
-    buf_integer(out, END64_BYTES - 12, 8); /* what follows */
+    buf_integer(out, END64_BYTES - 12, 8); /* bytes that follow in this record */
     buf_integer(out, VERSION, 2);
     buf_integer(out, VERSION, 2);
     buf_integer(out, 0, 8); /* disks */

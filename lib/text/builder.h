@@ -1,7 +1,8 @@
 /* builder.h: a tokenizer as the files of a folder describe it: added tokens, normalizers,
  * pre-tokenizers, a model with its words, tokens around a text, and decoders. Each kind of file has
- * one function that fills the same struct. What would give other ids than Hugging Face's library is
- * refused, and the error names it. tokenizer.c has the functions for which no other file is named.
+ * one function that fills the same struct. A setting that would give other ids than Hugging Face's
+ * library is refused, and the error names it. tokenizer.c has the functions for which no other file
+ * is named.
  *
  *     struct tokenizer tokenizer;
  *     if (tokenizer_fill(&tokenizer, folder, err)) ...
@@ -32,9 +33,9 @@ enum named_token {
     NAMED_TOKENS
 };
 
-enum { EXTRA_IDS_MOST = 1000 }; /* of `extra_ids` */
+enum { EXTRA_IDS_MOST = 1000 }; /* the largest accepted value of `extra_ids` */
 
-/* tokenizer_config.json. A member that is null counts as absent, but in `named`. */
+/* tokenizer_config.json. A member that is null counts as absent, except in `named`. */
 struct tokenizer_config {
     const char *tokens[TOKEN_ROLES]; /* bos_token, …: a text, or an object's `content`; or NULL */
     enum answer adds[TOKEN_ROLES];   /* add_bos_token, add_eos_token, by role */
@@ -52,7 +53,8 @@ struct tokenizer_config {
     const char *chat_template;          /* NULL: none */
     struct added_token *listed;         /* [listed_count] added_tokens_decoder */
     size_t listed_count;
-    struct added_token named[NAMED_TOKENS]; /* `bytes` NULL: in no file; "": null or empty */
+    struct added_token named[NAMED_TOKENS]; /* `bytes` is NULL if no file has the key, "" if its
+                                             * value is null or empty */
     struct added_token *extra;              /* [extra_count] additional_ or extra_special_tokens */
     size_t extra_count;
 };

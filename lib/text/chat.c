@@ -78,7 +78,7 @@ int chat_wrap(const struct chat *chat, const char **text, size_t *size, struct a
 int chat_open(struct chat *chat, const struct folder *folder, const struct tokenizer *tokenizer,
               bool begins, struct arena *arena, struct err *err)
 {
-    static const char probe[] = "TEXT"; /* of which no template cuts anything */
+    static const char probe[] = "TEXT"; /* a text from which no template removes anything */
     const char *const *tokens = tokenizer->config.tokens;
     const char *text = probe;
     size_t size = strlen(probe);

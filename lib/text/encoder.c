@@ -8,13 +8,14 @@
 /* --- the cache of pieces ---------------------------------------------------------------------- */
 
 enum {
-    ENTRIES_MIN = 256, /* a text that would get fewer has no cache */
+    ENTRIES_MIN = 256, /* a text that would get fewer entries has no cache */
     BYTES_PER_ENTRY = 32,
 };
 
 static bool entry_is(const struct piece_entry *entry, const char *bytes, size_t size)
 {
-    return entry->size == size && entry->bytes[0] == bytes[0] && /* usually false: no memcmp */
+    return entry->size == size && entry->bytes[0] == bytes[0] && /* usually false, which saves
+                                                                  * memcmp */
            (size == 1 || memcmp(entry->bytes, bytes, size) == 0);
 }
 
@@ -68,7 +69,7 @@ void encoder_drop(struct encoder *encoder, const struct text_piece *piece, struc
     struct text_range range = {piece->range.start + first.start, piece->range.start + first.end};
     struct text_range origin = aligned_text_origin(piece->text, range, &encoder->hint);
     if (count == 1 && origin.start == origin.end)
-        return; /* inserted by a step: no character of the text is lost */
+        return; /* a step inserted the character: no character of the text is lost */
     if (!encoder->list->dropped_count)
         encoder->list->dropped_first = (struct token){0, false, origin.start, origin.end};
     encoder->list->dropped_count += count;

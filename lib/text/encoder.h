@@ -11,7 +11,7 @@
 
 #include "text/builder.h"
 
-/* A cache of the tokens of short pieces, one for each text; short texts have none. */
+/* A cache of the tokens of short pieces, one cache for each text; short texts have no cache. */
 enum {
     PIECE_ENTRY_BYTES = 22,
     PIECE_ENTRY_TOKENS = 8,
@@ -29,9 +29,10 @@ struct piece_entry { /* 64 bytes, a cache line */
 struct piece_cache {
     struct piece_entry *entries; /* NULL: no cache, for a short text or for lack of memory */
     size_t mask;
-    struct piece_entry *last;  /* the last one used, or NULL */
-    struct piece_entry *entry; /* gets the tokens that are added; NULL: none does */
-    struct text_range part;    /* the bytes of `entry` in the piece */
+    struct piece_entry *last;  /* the entry used last, or NULL */
+    struct piece_entry *entry; /* stores the tokens that are being added; NULL: they are not stored
+                                * */
+    struct text_range part;    /* the range of `entry`'s bytes in the piece */
 };
 
 /* Unigram: the best path to each position of a piece. Only the next positions have sums; steps
@@ -42,7 +43,8 @@ struct best_ways {
     uint32_t *steps; /* [capacity] by position - base: the last entry of the path, or BPE_NONE for a
                       * character without an entry */
     size_t capacity;
-    size_t base, reach; /* reach: the last position with a path */
+    size_t base, reach; /* `base`: position of the first step; `reach`: the last position with a
+                         * path */
 };
 
 struct encoder {
@@ -57,7 +59,7 @@ struct encoder {
     struct token_list found; /* WordPiece: tokens of a piece that may still be unknown */
     struct best_ways ways;
     struct text_rewriter spare; /* memory for the next step that changes a piece */
-    size_t hint;                /* for aligned_text_origin */
+    size_t hint;                /* speeds up aligned_text_origin */
 };
 
 int encoder_run(struct encoder *encoder, const struct token_text *text, struct err *err);

@@ -11,8 +11,8 @@ typedef struct jinja_node node;
 typedef struct jinja_value value;
 
 enum {
-    RANGE_MAX = 1000000, /* numbers of a range */
-    ARGUMENTS_MAX = 16,  /* of a call */
+    RANGE_MAX = 1000000, /* the most numbers in a range */
+    ARGUMENTS_MAX = 16,  /* the most arguments of a call */
 };
 #define NUMBER_MAX 1000000000000000LL /* sums of a few such numbers do not overflow */
 
@@ -53,7 +53,8 @@ static bool is_stripped(struct jinja_run *run, const char *at, size_t size, valu
     return utf8_decode(&c, at, size) && unicode_kind(c) == UNICODE_SPACE;
 }
 
-/* The text without white space, or the characters of an argument, at its left (1) or right (2). */
+/* The text without white space, or without the characters in an argument, at its left side (bit 1
+ * of `sides`) or its right side (bit 2). */
 static value strip(struct jinja_run *run, value self, const struct arguments *given, int sides)
 {
     value text = jinja_text_of(run, self), characters = argument(given, 0, "chars");
@@ -73,7 +74,13 @@ static value strip(struct jinja_run *run, value self, const struct arguments *gi
     return run->err->kind ? undefined : jinja_text(first, (size_t)(end - first));
 }
 
-enum { SMALL, CAPITALS, FIRST_CAPITAL, TITLE }; /* letters of ASCII; TITLE: of each word */
+enum {
+    SMALL,
+    CAPITALS,
+    FIRST_CAPITAL,
+    TITLE
+}; /* changes of ASCII letters; TITLE: a capital at the
+                                                 * start of each word */
 
 static bool is_letter(char c)
 {
@@ -229,7 +236,7 @@ static value get(struct jinja_run *run, value self, const struct arguments *give
     return found ? *found : other.kind ? other : none;
 }
 
-/* Pairs of keys and values. */
+/* The pairs of keys and values of a map, as a list. */
 static value pairs_of(struct jinja_run *run, value self, const struct arguments *given, int variant)
 {
     (void)variant;
@@ -254,7 +261,7 @@ static value call_test(struct jinja_run *run, const char *name, value self,
 
 static value member(struct jinja_run *run, value of, value key);
 
-/* The items whose attribute passes a test, or is true; without `passes` the others. */
+/* The items whose attribute passes a test, or is true; if not `passes`, the other items. */
 static value select_by(struct jinja_run *run, value self, const struct arguments *given, int passes)
 {
     value items = jinja_items_of(run, jinja_is_true(self) ? self : undefined),
@@ -320,7 +327,7 @@ static value namespace(struct jinja_run *run, value self, const struct arguments
     return dict;
 }
 
-/* The date, from the variable of this name: seconds since 1970. */
+/* The formatted date of the variable `strftime_now`, which has the seconds since 1970. */
 static value strftime_now(struct jinja_run *run, value self, const struct arguments *given,
                           int variant)
 {
@@ -488,7 +495,7 @@ static value member(struct jinja_run *run, value of, value key)
                    : of.of.list->items[at];
 }
 
-/* A bound of a slice as in Python, within [least, most]. */
+/* A bound of a slice, as Python understands it, limited to [least, most]. */
 static long long bound(value v, long long count, long long other, long long least, long long most)
 {
     long long at = !jinja_is_number(v) ? other : v.integer < 0 ? v.integer + count : v.integer;
@@ -537,7 +544,7 @@ static bool evaluate_arguments(struct jinja_run *run, struct arguments *given, c
     return !run->err->kind;
 }
 
-/* Run statements in a scope of their own; their output as a text. */
+/* Run statements in a scope of their own, and return their output as a text. */
 static value capture(struct jinja_run *run, const node *body)
 {
     struct buf out = {0}, *outer = run->out;

@@ -30,7 +30,7 @@ enum jinja_kind {
 
 struct jinja_value {
     enum jinja_kind kind;
-    long long integer; /* also 0 or 1 of a boolean */
+    long long integer; /* an integer; 0 or 1 for a boolean */
     size_t size;       /* bytes of a text */
     union {
         const char *text;
@@ -49,7 +49,7 @@ struct jinja_dict {
     struct jinja_pair *pairs; /* [count] in the order in which they were set */
     size_t count;
     size_t room;              /* pairs that fit; 0: `pairs` are the caller's and are not changed */
-    struct hash_index *index; /* numbers of pairs by their keys; NULL: there are few */
+    struct hash_index *index; /* indices of pairs by their keys; NULL: there are few pairs */
 };
 
 struct jinja_pair {
@@ -64,7 +64,7 @@ struct jinja_value jinja_boolean(bool truth);
 struct jinja *jinja_parse(const char *text, size_t size, struct arena *arena, struct err *err);
 
 /* Append the template's text for the variables; values are made in the arena. Errors name the line;
- * one that the template raises itself is its message. Limits of nesting, steps and bytes of values
- * (jinja.c) refuse templates that would not end or would fill the stack or the memory. */
+ * an error that the template itself raises has only its message. Limits of nesting, steps and bytes
+ * of values (jinja.c) refuse templates that would not end or would fill the stack or the memory. */
 int jinja_render(struct buf *out, const struct jinja *template, const struct jinja_dict *variables,
                  struct arena *arena, struct err *err);

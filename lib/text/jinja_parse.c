@@ -171,7 +171,7 @@ static void read_escape(struct buf *out, struct reader *reader)
         buf_bytes(out, bytes, utf8_encode(bytes, read_hex(reader, c == 'x' ? 2 : 4)));
     else if (!sign || !c)
         buf_bytes(out, (char[]){'\\', c}, 2);
-    else if (c != '\n') /* a line that goes on */
+    else if (c != '\n') /* after a backslash at its end, a text goes on in the next line */
         buf_char(out, codes[sign - signs]);
 }
 
@@ -350,7 +350,7 @@ static node *read_filters(struct reader *reader, node *made)
     return reader->err->kind ? NULL : made;
 }
 
-/* Read a value with its sign, and with its filters and tests. */
+/* Read a value with its sign and, if `filtered`, with its filters and tests. */
 static node *read_unary(struct reader *reader, bool filtered)
 {
     node *made = NULL;
@@ -582,7 +582,7 @@ static bool read_generation(struct reader *reader, node *made)
     return read_body(reader, &made->body, "endgeneration");
 }
 
-/* {% break %} and {% continue %}, by the kind that was made. */
+/* Read {% break %} or {% continue %}; the kind of `made` says which. */
 static bool read_leave(struct reader *reader, node *made)
 {
     (void)made;

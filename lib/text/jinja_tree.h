@@ -3,9 +3,9 @@
 
 #include "text/jinja.h"
 
-/* Statements are a list by `next`, and so are expressions in each other's lists. */
+/* Statements form a list by `next`, and so do the expressions of a list. */
 enum node_kind {
-    /* statements; `next` is the one after it */
+    /* statements; `next` is the next statement */
     NODE_OUTPUT,  /* a: expression */
     NODE_SET,     /* a: target, or names by `next`; b: expression */
     NODE_CAPTURE, /* a: target; body */
@@ -14,7 +14,7 @@ enum node_kind {
     NODE_MACRO,   /* name; a: names by `next`, each with its default as `b`; body */
     NODE_BREAK,
     NODE_CONTINUE,
-    /* expressions; in lists, `next` is the one after it */
+    /* expressions; in a list, `next` is the next expression */
     NODE_VALUE,    /* value */
     NODE_NAME,     /* name */
     NODE_LIST,     /* a: expressions by `next` */

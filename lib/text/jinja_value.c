@@ -150,7 +150,7 @@ static void dict_index(struct jinja_dict *dict, size_t at)
     hash_put(&probe, (uint32_t)at);
 }
 
-/* Make room for as many pairs again, which from PAIRS_FEW on have an index. */
+/* Double the room for pairs; a map of at least PAIRS_FEW pairs gets an index. */
 static bool dict_grow(struct jinja_run *run, struct jinja_dict *dict)
 {
     size_t room = dict->count < PAIRS_FEW / 2 ? PAIRS_FEW / 2 : 2 * dict->count;
@@ -214,7 +214,7 @@ value jinja_joined(struct jinja_run *run, value a, value b)
     return jinja_text(text, a.size + b.size);
 }
 
-/* A text that was appended piece by piece; releases the pieces. */
+/* Make a text of the contents of `out`, and release `out`. */
 value jinja_keep(struct jinja_run *run, struct buf *out)
 {
     size_t size = out->size;
@@ -281,7 +281,8 @@ size_t jinja_count_characters(struct jinja_run *run, value text)
     return count;
 }
 
-/* The characters of a text from one number up to another, which are at most their number. */
+/* The characters of a text from number `first` to before number `last`, both at most the number of
+ * characters. */
 value jinja_characters_of(struct jinja_run *run, value text, size_t first, size_t last)
 {
     const char *at = text.of.text, *end = at + text.size, *begin = NULL;

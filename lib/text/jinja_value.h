@@ -18,7 +18,8 @@ struct jinja_run {
     size_t line, steps, depth;
     size_t bytes_before;   /* bytes in the arena before the run */
     size_t bytes_read;     /* bytes of texts that are read or written, not made */
-    enum node_kind leaves; /* NODE_BREAK, NODE_CONTINUE: the loop; else nothing */
+    enum node_kind leaves; /* NODE_BREAK or NODE_CONTINUE: the rest of a loop's body is skipped;
+                            * else: nothing is skipped */
 };
 
 /* Fail with a message, which names the line. Returns an undefined value. */
@@ -27,8 +28,8 @@ struct jinja_value jinja_fail(struct jinja_run *run, const char *format, ...)
 
 /* --- limits: all work is counted, so that every template ends -----------------------------------
  *
- * Each returns whether the run goes on. Whoever compares, copies or searches a text counts its
- * bytes; the functions below do. */
+ * Each function returns true if the run may go on. Whoever compares, copies or searches a text
+ * counts its bytes; the functions below do. */
 
 /* Begin an expression, statements or a comparison in another; `run->depth--` ends it. */
 bool jinja_enter(struct jinja_run *run);
@@ -56,17 +57,18 @@ struct jinja_value *jinja_dict_find(struct jinja_run *run, const struct jinja_di
 void jinja_dict_set(struct jinja_run *run, struct jinja_dict *dict, const char *key,
                     struct jinja_value v);
 
-/* The text of a value, as it is printed; of two values, one after the other; of `out`, which is
- * released. */
+/* The text of a value, as it is printed; jinja_joined: the texts of two values joined; jinja_keep:
+ * the text in `out`, which is released. */
 struct jinja_value jinja_text_of(struct jinja_run *run, struct jinja_value v);
 struct jinja_value jinja_joined(struct jinja_run *run, struct jinja_value a, struct jinja_value b);
 struct jinja_value jinja_keep(struct jinja_run *run, struct buf *out);
 
-/* The first place of a text in another, whose bytes it does not count; NULL: it is not there. */
+/* The first place of `text` in the text `in`; NULL: it does not occur. The bytes are not counted as
+ * work. */
 const char *jinja_find_text(struct jinja_value in, struct jinja_value text);
 
-/* The size of the character at `at`; the number of characters; those from one number up to
- * another, which are at most their number. */
+/* The size of the character at `at`; the number of characters of a text; the characters from number
+ * `first` to before number `last`, both at most the number of characters. */
 size_t jinja_character_size(const char *at, const char *end);
 size_t jinja_count_characters(struct jinja_run *run, struct jinja_value text);
 struct jinja_value jinja_characters_of(struct jinja_run *run, struct jinja_value text, size_t first,

@@ -10,9 +10,9 @@
 /* --- regular expressions ---------------------------------------------------------------------- */
 
 enum {
-    FREE_STEPS = 128,    /* a search of at most so many does not count against the limit */
+    FREE_STEPS = 128,    /* a search of at most this many steps does not count against the limit */
     STEPS_FACTOR = 4,    /* growth of the limit when the search is repeated */
-    STACK_MAX = 1 << 26, /* positions that a search may go back to */
+    STACK_MAX = 1 << 26, /* the most positions that a search may go back to */
     DEPTH_MAX = 64,      /* nested parentheses */
 
     /* The patterns of all known models are a few hundred bytes, without calls and with few groups.

@@ -56,7 +56,8 @@ extern const struct splitter_pattern splitter_patterns[PATTERN_COUNT];
 
 #define ROW_ALL SIZE_MAX
 
-/* A search: one of `is`, `literal`, `splitter` and `regex` is set. All are 0: no search. */
+/* A search: one of `is`, `literal`, `splitter` and `regex` is set. If all are 0, nothing is
+ * searched for. */
 struct matcher {
     bool (*is)(uint32_t character);
     bool near[0x800];    /* results of `is` for characters of one or two bytes */

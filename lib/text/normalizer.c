@@ -8,7 +8,7 @@
 #include "text/token_set.h"
 
 enum row_index {
-    ROW_NFC, /* the forms: by enum unicode_form */
+    ROW_NFC, /* normal forms, in the order of enum unicode_form */
     ROW_NFD,
     ROW_NFKC,
     ROW_NFKD,
@@ -81,7 +81,7 @@ static int space_chinese(char bytes[CHANGE_BYTES], uint32_t c)
     return (int)size + 1;
 }
 
-/* Change each character, except for ASCII that stays. */
+/* Change each character, except ASCII that the step does not change. */
 static void change_each(const struct stage *step, struct text_rewriter *rewriter)
 {
     const struct aligned_text *in = rewriter->in;
@@ -241,11 +241,11 @@ static int encode_bytes(const struct stage *step, struct text_rewriter *rewriter
  * a zero. tokenizer.json has it in base64. */
 
 enum {
-    SIZE_BYTES = 4,     /* of the number before the trie, which is the trie's size */
+    SIZE_BYTES = 4,     /* bytes of the number before the trie, which is the trie's size */
     GRAPHEME_BYTES = 6, /* in graphemes from this size on, only single characters are mapped */
 };
 
-#define VALUE_BIT (1u << 31) /* of a unit that is a value, not a byte */
+#define VALUE_BIT (1u << 31) /* set in a unit of the trie that is a value, not a byte */
 
 struct charsmap {
     const uint32_t *units; /* [unit_count] of the trie */

@@ -14,7 +14,7 @@ enum { TEMPLATE_PARTS_MAX = 32 };
 struct template_part {
     enum template_kind { TEMPLATE_FIRST, TEMPLATE_SECOND, TEMPLATE_SPECIAL } kind;
     uint32_t id;           /* id of a special token */
-    unsigned char segment; /* of the part's tokens: the type_id */
+    unsigned char segment; /* segment of the part's tokens (type_id) */
 };
 
 struct text_template {

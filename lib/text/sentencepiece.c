@@ -15,7 +15,10 @@
 #include "text/label.h"
 #include "text/sentencepiece.h"
 
-enum { WORD_BYTES_MOST = 1024 }; /* of a word of BPE: all its splits in two are tried */
+enum {
+    WORD_BYTES_MOST = 1024
+}; /* the most bytes of a word of BPE: all ways to split a word in two
+                                  * are tried */
 
 /* --- protobuf --------------------------------------------------------------------------------- */
 
@@ -429,7 +432,7 @@ static int fill_side(struct tokenizer *tokenizer, const struct folder *folder, c
         return -1;
     if (config->separate == ANSWER_YES && strcmp(name, "target.spm") == 0) {
         vocab = "target_vocab.json";
-        config->listed_count = 0; /* listed tokens have ids of the sources' vocabulary */
+        config->listed_count = 0; /* listed tokens have ids in the vocabulary of source texts */
     }
     if (read_both(tokenizer, folder, vocab, name, "", err) ||
         add_others(&end, tokenizer, folder, vocab, err))
@@ -474,7 +477,7 @@ static int add_languages(struct tokenizer *tokenizer, const char *codes, struct 
     const struct word_table *words = &tokenizer->set.words;
     struct added_token items[LANGUAGES_MAX];
     char names[LANGUAGES_MAX][LANGUAGE_BYTES];
-    uint32_t id = 0; /* of the first language's token */
+    uint32_t id = 0; /* id of the first language's token */
     size_t count = 0;
     for (size_t i = 0; i < words->size; i++)
         id += words->stored[i].form != WORD_ABSENT;

@@ -1,4 +1,4 @@
-/* sentencepiece_classes.c: files of SentencePiece whose pieces a class of transformers gives other
+/* sentencepiece_classes.c: files of SentencePiece that a class of transformers reads with other
  * ids, special tokens and stages: a row for each class. A tokenizer.json with the same contents is
  * written in memory and read. */
 #include <string.h>
@@ -60,10 +60,12 @@ enum class_flag {
     }
 #define FIRST "<s> <pad> </s> <unk> "
 
-/* Words before and after the pieces, of which the first `skipped` are left out; the tokens around a
- * text $A and a pair $A $B, of segment 1 after a colon; @: src_lang, else the language after it. */
+/* `before`, `after`: the words before and after the pieces; the first `skipped` pieces are left
+ * out. `single`, `pair`: the tokens around a text $A and a pair $A $B; a colon is before segment 1;
+ * @en_XX stands for src_lang or, without src_lang, for en_XX. */
 static const struct sentencepiece_class {
-    const char *name, *models; /* without `Fast`; a folder of these model_types needs no class */
+    const char *name, *models; /* the class without `Fast`; the values of model_type with which a
+                                * folder needs no class */
     const char *usual[NAMED_TOKENS];
     const char *before, *after;
     uint32_t skipped, unknown;

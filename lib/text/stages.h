@@ -30,7 +30,7 @@ struct stage {
     struct stage *next;
     const struct stage_row *row;
     const char *name;       /* as `info` shows it; NULL: a further step of the same type */
-    size_t index;           /* in the list */
+    size_t index;           /* index of the step in its list */
     struct matcher matcher; /* finds the step's places, often its `content` */
     const char *content;    /* a text of the step, such as a replacement */
     size_t content_size;
@@ -51,7 +51,7 @@ struct stage {
     enum prepend_scheme prepend; /* when to put `content` before a piece that lacks it */
 
     /* decoders */
-    long long start, stop; /* Strip: how many `content` are removed on each side, at most */
+    long long start, stop; /* Strip: how often `content` is removed on each side, at most */
     bool fused;            /* Strip: `start` is for all tokens together, not for each */
     bool strips_first;     /* Metaspace: no space before the first token */
     bool cleans;           /* WordPiece: remove spaces before punctuation, shorten `do not` */
@@ -88,7 +88,11 @@ struct stage_row {
     void (*end)(const struct stage *step, struct token_decoder *decoder);
 };
 
-enum { CHANGE_BYTES = 6, CHANGE_NONE = -1 }; /* of stage_row.change */
+enum {
+    CHANGE_BYTES = 6,
+    CHANGE_NONE = -1
+}; /* for stage_row.change: the most bytes it writes, and
+                                              * its result for a character that stays */
 
 /* A kind of stages. `begin` is called for each new step. */
 struct stage_kind {
@@ -105,8 +109,8 @@ struct stage_list {
     struct arena *arena; /* holds the steps */
     struct stage **head; /* the pointer to the first step */
     struct stage *last;
-    size_t count;                     /* of stages read */
-    struct text_templates *templates; /* of post-processors, which have no steps */
+    size_t count;                     /* number of stages read */
+    struct text_templates *templates; /* for post-processors, which have no steps */
 };
 
 /* Read a stage or a Sequence; NULL and null are an empty list, and a type without a row is an

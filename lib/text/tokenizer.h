@@ -22,7 +22,13 @@ struct token_decoder;  /* text/decoder.h */
 struct text_templates; /* text/post_processor.h */
 struct tokenizer;
 
-enum token_role { ROLE_BOS, ROLE_EOS, ROLE_MASK, TOKEN_ROLES }; /* of tokenizer_config.json */
+enum token_role {
+    ROLE_BOS,
+    ROLE_EOS,
+    ROLE_MASK,
+    TOKEN_ROLES
+}; /* roles of tokens in
+                                                                 * tokenizer_config.json */
 
 /* The names of all files that a tokenizer may have; tokenizer_open searches in their order. */
 enum { TOKENIZER_FILES = 15 };
@@ -131,7 +137,7 @@ struct tokenizer_facts {
     const char *file;     /* the file with the vocabulary; Marian, M2M-100: with the pieces */
     const char *kind;     /* "words", "byte-level BPE", … */
     const char *gap;      /* between two tokens when they are joined: "" or a space */
-    const char *prefix;   /* of WordPiece's tokens that continue a word, "##"; or NULL */
+    const char *prefix;   /* the prefix of WordPiece's tokens that continue a word, "##"; or NULL */
     long long truncation; /* tokens to which other programs truncate a text; 0: no limit */
     bool pads;            /* other programs pad short texts; this one neither truncates nor pads */
     const struct added_tokens *added;

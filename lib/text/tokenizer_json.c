@@ -23,7 +23,7 @@ struct stage_reader {
 /* Find vocab and merges, which are too large for a tree, and parse the rest of the document. */
 static int parse_rest(struct stage_reader *reader, struct json_cursor at, struct err *err)
 {
-    const char *copied = at.at; /* all before it is in `rest` */
+    const char *copied = at.at; /* everything before this place is in `rest` */
     struct buf rest = {0};
     for (json_cursor_enter(&at); json_cursor_next(&at);) {
         bool is_model = json_span_is(json_cursor_name(&at), "model");
@@ -148,7 +148,10 @@ static int read_bpe(struct stage_reader *reader, struct subword *model, struct e
 
 static int read_unigram(struct stage_reader *reader, struct subword *model, struct err *err)
 {
-    enum { PENALTY = 10 }; /* of an unknown character, below the smallest score */
+    enum {
+        PENALTY = 10
+    }; /* how far the score of an unknown character is below the smallest score
+                            * */
     const struct json *fields = reader->model;
     const struct word_table *words = model->words;
     double least = DBL_MAX;

@@ -31,7 +31,7 @@ enum {
 
 enum word_form {
     WORD_ABSENT, /* no word has the id */
-    WORD_BYTES,  /* written in the alphabet above */
+    WORD_BYTES,  /* written in GPT-2's alphabet */
     WORD_TEXT,   /* the text itself */
 };
 
@@ -51,7 +51,7 @@ struct stored_word {
 };
 
 struct word_table {
-    enum word_form form;        /* WORD_BYTES: written in the alphabet */
+    enum word_form form;        /* WORD_BYTES: words are written in GPT-2's alphabet */
     struct stored_word *stored; /* [size] by id */
     size_t size;                /* one more than the largest id */
     size_t most_words;
@@ -59,7 +59,7 @@ struct word_table {
     char *bytes;
     size_t used_bytes;
     double *scores;          /* [most_words] by id, of ["word", -1.5]; NULL: there are none */
-    struct hash_index index; /* of ids by words */
+    struct hash_index index; /* ids by words */
     struct arena arena;
 };
 

@@ -13,7 +13,7 @@
 #include "base/buf.h"
 #include "text/word_table.h"
 
-#define BPE_NONE UINT32_MAX /* instead of an id or the index of a merge: none */
+#define BPE_NONE UINT32_MAX /* in place of an id or the index of a merge: there is none */
 
 /* --- the merges --- */
 struct bpe_merge {
@@ -28,10 +28,13 @@ struct bpe {
     bool fuses_unknown;             /* unknown characters in a row are one unknown token */
     bool takes_whole;               /* a piece that is an entry is one token, without merges */
     const struct word_table *words; /* the vocabulary, borrowed */
-    uint32_t byte_ids[256];         /* by byte: of bytes, or of ASCII characters; BPE_NONE: none */
-    uint32_t fallback_ids[256];     /* byte fallback: of <0x00> to <0xFF>; BPE_NONE: none */
-    uint32_t unknown;               /* BPE_NONE: characters without a token are dropped */
-    struct word prefix, suffix;     /* before all characters but the first; after the last */
+    uint32_t byte_ids[256];         /* ids of tokens by byte: of the byte or, with `by_characters`,
+                                     * of the ASCII character; BPE_NONE: none */
+    uint32_t fallback_ids[256];     /* byte fallback: ids of <0x00> to <0xFF>; BPE_NONE: none */
+    uint32_t unknown;               /* id of the unknown token; BPE_NONE: characters without a token
+                                     * are dropped */
+    struct word prefix, suffix;     /* `prefix`: put before each character except the first;
+                                     * `suffix`: put after the last character */
     struct bpe_merge *merges;       /* [count] */
     size_t count;
     size_t capacity;
@@ -75,7 +78,7 @@ struct bpe_piece {
     struct bpe_token dropped_first;
     uint64_t *queue; /* a binary heap of pairs, each a rank and the index of its left token */
     size_t queued;
-    size_t capacity; /* of `tokens`; the queue has twice as many entries */
+    size_t capacity; /* room in `tokens`; the queue has room for twice as many pairs */
     struct buf scratch;
 };
 

@@ -218,7 +218,7 @@ struct word_part {
     size_t text_at, byte_at; /* the last position found: in the text, and in decoded bytes */
 };
 
-/* The position in the piece of a byte of the part; fast for ascending bytes, as most are. */
+/* The position in the piece of a byte of the part; fast if the bytes ascend, as they mostly do. */
 static inline size_t position_of(struct word_part *part, size_t byte)
 {
     if (!part->text)
@@ -292,7 +292,7 @@ enum {
     PORTION_BYTES = 1 << 12 /* after these, tokens are added as soon as all paths meet */
 };
 
-/* Round a sum to float32 if the model does, as SentencePiece. */
+/* Round a sum to float32 if the model does so, as SentencePiece does. */
 static inline double rounded(const struct subword *model, double sum)
 {
     return model->is_single ? (double)(float)sum : sum;

@@ -23,16 +23,17 @@ enum { SUBWORD_SIGN = 128, SUBWORD_FRONTS };
 struct subword {
     const struct subword_row *row;
     const struct word_table *words;
-    uint32_t unknown; /* BPE_NONE: there is none, or the model is BPE: bpe.unknown */
+    uint32_t unknown; /* id of the unknown token; BPE_NONE: none, or the model is BPE, which uses
+                       * bpe.unknown */
     struct bpe bpe;
     bool (*joins)[SUBWORD_FRONTS]; /* BPE: [256] by the byte before: true if a piece must not
                                           * be split before a character; NULL: it is never split */
     struct word_trie trie;         /* Unigram, WordPiece, words */
-    const double *scores;          /* Unigram: by id */
+    const double *scores;          /* Unigram: scores of words by id */
     double unknown_score;
     bool fuses_unknown;
     bool is_single;         /* Unigram: sums are rounded to float32, as in SentencePiece */
-    uint32_t byte_ids[256]; /* Unigram: of <0x00> to <0xFF>, with byte fallback */
+    uint32_t byte_ids[256]; /* Unigram: ids of <0x00> to <0xFF> for byte fallback */
     const struct word_table *vocabulary; /* Unigram, BPE: tokens get the ids of their texts in it;
                                           * NULL: the ids of `words` */
     bool has_codes;            /* Marian: a text may begin with a language's code, >>fra<< */
