@@ -25,7 +25,8 @@ struct attn_model {
     struct host_object object;
     struct viewer viewer;
     struct tokenizer *special;         /* adds special tokens; opened when it is needed */
-    size_t runs, steps, packing_bytes; /* steps: calls of one token per text */
+    size_t runs, steps, packing_bytes; /* `runs`: calls that run texts; `steps`: calls with one
+                                        * token for each text */
     size_t begin, adds_begin;          /* as in attn_counts */
     struct mechanism mechanism;        /* the model's own; a request may replace it for one call */
     char name[];                       /* a copy of the caller's name */
@@ -58,7 +59,7 @@ static int begin_call(struct host_call *call, const struct attn_model *model)
 static int end_call(struct host_call *call, int failed, struct attn_error *error)
 {
     struct attn_model *model = (struct attn_model *)call->object;
-    if (model && model->viewer.model.config.description) /* it was opened */
+    if (model && model->viewer.model.config.description) /* the model was opened */
         viewer_set_mechanism(&model->viewer, &model->mechanism, NULL);
     if (model)
         model->viewer.edits = NULL;
@@ -83,7 +84,7 @@ static void find_begin(struct attn_model *model)
     struct err none = {0};
     model->begin = SIZE_MAX;
     model->mechanism = config->mechanism;
-    model->viewer.reads_any_length = true; /* for attn_encode; runs check the length */
+    model->viewer.reads_any_length = true; /* attn_encode accepts any length; runs check it */
     if (config_has_start(config)) {
         model->begin = (size_t)config->bos_id;
         model->adds_begin = 1;
@@ -258,9 +259,9 @@ int attn_set_packing(struct attn_model *model, size_t bytes, struct attn_error *
     return end_call(&call, failed, error);
 }
 
-/* The second call packs weights: a program that runs one text would end before that pays. The first
- * one does if it has several texts and enough tokens. Calls of one token, of one text each, pack
- * quantised weights alone, after the first ones. */
+/* Count a call that runs texts. The second call packs weights: for a program that runs one text,
+ * packing would not pay. The first call packs if it has several texts and enough tokens. Calls with
+ * one token of one text pack only quantised weights, after the first such calls. */
 static void count_run(struct attn_model *model, const struct attn_ids *texts, size_t count)
 {
     struct viewer *viewer = &model->viewer;
@@ -318,7 +319,7 @@ static int check_request(struct host_call *call, struct attn_model *model,
     return 0;
 }
 
-/* A run with a sink of the caller. */
+/* A run whose tensors go to the caller's sink. */
 struct showing {
     struct attn_model *model;
     const struct attn_request *request;
@@ -400,7 +401,7 @@ static int open_showing(struct showing *showing, struct selection *selection,
     return 0;
 }
 
-/* The text of a request with a number. */
+/* Text number `i` of a request. */
 static struct text text_of(const struct attn_ids *ids, const struct attn_request *request, size_t i)
 {
     struct text text = {.ids = ids[i].ids, .count = ids[i].count, .segments = ids[i].segments};
@@ -446,7 +447,8 @@ static int run_request(struct host_call *call, struct attn_model *model, const s
     return err_if(failed);
 }
 
-/* Pass on the gradients of the rows of tokens, after the embedding's. */
+/* Give the sink the gradients of the rows of tokens in the embedding table, after the gradient of
+ * the embedding. */
 static int pass_on_rows(struct showing *showing, struct matrix rows, bool of_source,
                         struct err *err)
 {
@@ -706,7 +708,7 @@ static const struct weight_row {
     const char *name;
     unsigned char slot, form;
     const char *axes[ATTN_AXES_MAX];
-    const char *alias; /* TransformerLens' name, in layers after blocks.3. */
+    const char *alias; /* the name in TransformerLens, in a layer without `blocks.3.` */
 } weight_rows[] = {
     {"W_E", SLOT_TOKENS, FORM_TURNED, {"word", "channel"}, "embed.W_E"},
     {"W_pos", SLOT_POSITIONS, FORM_TURNED, {"token", "channel"}, "pos_embed.W_pos"},
@@ -829,7 +831,8 @@ int attn_weight(struct attn_model *model, const char *name,
         return end_call(&call, -1, error);
     struct weights *weights = &model->viewer.model.weights;
     bool packing = weights->packing, packing_words = weights->packing_words;
-    weights->packing = weights->packing_words = false; /* packed weights are for products alone */
+    /* packed weights could only be used for products */
+    weights->packing = weights->packing_words = false;
     int failed = find_weight(&row, &slot, weights->config, name, &call.err) ||
                  copy_weight(&tensor, weights, slot, row, &call.arena, &call.err);
     weights->packing = packing;
@@ -926,7 +929,8 @@ int attn_step(struct attn_cache *cache, const struct attn_ids *ids,
                  check_step(cache, ids, request, &call.err) ||
                  run_request(&call, cache->model, ids, 1, request, &cache->cache) ||
                  mapping_list_check(&cache->model->object, &call.err);
-    if (failed && cache->cache.count > past) /* its tokens were already cached */
+    /* forget the new tokens that are in the cache already */
+    if (failed && cache->cache.count > past)
         cache_forget(&cache->cache, past);
     host_object_drop(&cache->object);
     return end_call(&call, failed, error);

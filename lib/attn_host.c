@@ -28,7 +28,7 @@ static void answer(int signal_number, siginfo_t *info, void *context)
         before->sa_handler(signal_number);
     } else if (is_fault || before->sa_handler == SIG_DFL) {
         signal(signal_number, SIG_DFL);
-        raise(signal_number); /* handled after this handler returns */
+        raise(signal_number); /* the raised signal is handled after this handler returns */
     }
 }
 
@@ -39,7 +39,8 @@ void host_object_init(struct host_object *object, void (*release)(struct host_ob
     *object = (struct host_object){.holders = 1, .release = release};
     pthread_mutex_lock(&handler.mutex);
     if (handler.objects++ == 0 && !handler.is_set) {
-        sigaction(SIGBUS, NULL, &handler.before); /* before ours can be called */
+        /* get the previous handler before the new one can be called */
+        sigaction(SIGBUS, NULL, &handler.before);
         action.sa_mask = handler.before.sa_mask;
         handler.is_set = sigaction(SIGBUS, &action, NULL) == 0;
     }
@@ -62,7 +63,8 @@ void host_object_drop(struct host_object *object)
     if (--handler.objects == 0 && handler.is_set && sigaction(SIGBUS, NULL, &now) == 0 &&
         now.sa_flags & SA_SIGINFO && now.sa_sigaction == answer) {
         sigaction(SIGBUS, &handler.before, NULL);
-        handler.is_set = false; /* else ours stays: a handler set after it may call it */
+        /* else this handler stays: a handler that was set later may call it */
+        handler.is_set = false;
     }
     pthread_mutex_unlock(&handler.mutex);
 }

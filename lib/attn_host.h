@@ -15,36 +15,38 @@
 #include "lens/edits.h"
 
 struct host_object {
-    atomic_size_t holders; /* number of: the opener, running calls, objects that need this one */
+    atomic_size_t holders; /* how many hold the object: the opener, running calls, objects that need
+                            * it */
     atomic_bool closed, busy;
     void (*release)(struct host_object *object);
 };
 
 struct host_call {
     struct host_object *object;
-    const void *owner; /* of this thread's mappings before the call */
-    bool blocked;      /* this thread blocked SIGBUS before the call */
+    const void *owner; /* the owner of this thread's mappings before the call */
+    bool blocked;      /* true if this thread blocked SIGBUS before the call */
     struct arena arena;
     struct err err;
 };
 
-/* `release`, unless NULL, is called after the last drop, one for init and one for each hold.
- * Closing refuses calls from now on and drops the object; the second time it does nothing. */
+/* `release`, unless NULL, is called after the last drop: there is one drop for init and one for
+ * each hold. Closing refuses further calls and drops the object; closing it again does nothing. */
 void host_object_init(struct host_object *object, void (*release)(struct host_object *object));
 void host_object_hold(struct host_object *object);
 void host_object_drop(struct host_object *object);
 void host_object_close(struct host_object *object);
 
-/* Begin: hold the object for a call, and own the files that the call maps; -1 if the object is
- * closed or has another call. End, also after a failed begin: free the arena, drop a held object;
- * -1 if the call failed or a file of the object became shorter. `error`, which may be NULL, then
- * gets the message as one visible line of UTF-8. */
+/* host_call_begin holds the object for a call, and makes it the owner of the files that the call
+ * maps; -1 if the object is closed or runs another call. host_call_end, also called after a failed
+ * begin, frees the arena and drops a held object; -1 if the call failed or a file of the object
+ * became shorter. `error`, which may be NULL, then gets the message as one visible line
+ * of UTF-8. */
 int host_call_begin(struct host_call *call, struct host_object *object);
 int host_call_end(struct host_call *call, int failed, struct attn_error *error);
 
 /* Refuse a NULL argument, such as "a model" of callers who ignored an earlier failure. */
 int check_given(const void *given, const char *thing, struct err *err);
 
-/* Make the values of edits from the caller's, which must stay valid. */
+/* Make the values of edits from the caller's values, which must stay valid. */
 int host_values(struct edit_values *made, const struct attn_value *values, size_t count,
                 struct arena *arena, struct err *err);

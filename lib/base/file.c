@@ -125,8 +125,8 @@ bool mapping_list_fill(const void *address)
     int error = errno;
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     size_t skipped = ((uintptr_t)address - mapping->begin) / page * page;
-    mapping->is_short = true; /* set before the zeros are mapped: each thread that reads zeros
-                               * reports them */
+    /* set before the zeros are mapped: each thread that reads zeros reports them */
+    mapping->is_short = true;
     void *filled = mmap((char *)mapping->begin + skipped, mapping->size - skipped, PROT_READ,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     errno = error;
@@ -210,8 +210,8 @@ static int map_descriptor(struct file *file, int descriptor, enum reading_kind k
 static int map_path(struct file *file, const char *path, enum reading_kind kind, bool only_regular,
                     struct err *err)
 {
-    int flags = only_regular ? O_NONBLOCK | O_NOCTTY : 0; /* do not wait for the writer of a pipe: a
-                                                           * pipe is refused */
+    /* do not wait for the writer of a pipe: a pipe is refused */
+    int flags = only_regular ? O_NONBLOCK | O_NOCTTY : 0;
     int descriptor = open(path, O_RDONLY | O_CLOEXEC | flags);
     if (descriptor < 0)
         return err_set(err, "cannot open '%s': %s", path, strerror(errno));
@@ -516,8 +516,8 @@ static int write_files(struct stream *streams, const struct folder *folder,
     for (size_t i = 0; i < folder->file_count; i++) {
         if (!stream_commit(&streams[i], err))
             continue;
-        for (size_t k = 0; k < i && !target->replaces; k++) /* also remove the files before file i
-                                                             * */
+        /* also remove the files before file i */
+        for (size_t k = 0; k < i && !target->replaces; k++)
             if (!path_of(&path, target, folder->files[k].name, NULL))
                 unlink(path.bytes);
         buf_release(&path);

@@ -16,8 +16,8 @@ struct arena;
 
 struct names {
     const char *const *first; /* the name of the first row */
-    size_t count, stride;     /* `count`: number of rows; `stride`: bytes from one name to the next
-                               * */
+    size_t count, stride;     /* `count`: number of rows; `stride`: bytes from one name to
+                               * the next */
 };
 
 /* NAMES: the names of rows that have a field `name`; NAMES_LIST: the names of an array. */

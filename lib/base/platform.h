@@ -1,6 +1,6 @@
 /* platform.h: functions of Linux, with a replacement or no effect on other systems (macOS). No
- * other file but lib/math/kernel.c calls functions that only Linux has (tests/sources/floors.awk).
- * */
+ * other file but lib/math/kernel.c calls functions that only Linux
+ * has (tests/sources/floors.awk). */
 #pragma once
 
 #include <stdbool.h>

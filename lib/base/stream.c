@@ -145,8 +145,8 @@ static size_t terminal_take(struct terminal *terminal, char sign[TERMINAL_SIGN_B
     size_t length = utf8_decode(&c, terminal->held, terminal->held_size);
     if (!length && is_begun(terminal))
         return 1;
-    if (!length && before) { /* the byte does not continue the held character: it is examined again,
-                              * alone */
+    /* the byte does not continue the held character: it is examined again, alone */
+    if (!length && before) {
         terminal->held_size = before;
         terminal_rest(terminal, sign);
         return 0;
@@ -390,8 +390,8 @@ static int open_temporary(struct stream *stream, const char *path, struct err *e
     stream->temporary = path_beside(stream->target, err);
     if (!stream->temporary)
         return -1;
-    if (replace_temporary(NULL, stream->temporary)) { /* noted before the file exists: a signal may
-                                                       * come in between */
+    /* noted before the file exists: a signal may come in between */
+    if (replace_temporary(NULL, stream->temporary)) {
         err_output(err, "cannot write '%s': expected at most %d open files", path, OPEN_FILES);
         goto failed;
     }
@@ -559,9 +559,7 @@ static int rename_new(const char *from, const char *to)
 static int commit_file(struct stream *stream)
 {
     bool regular = stream->temporary != NULL;
-    int lock =
-        regular ? fcntl(stream->descriptor, F_DUPFD_CLOEXEC, 0) : -1; /* keeps the lock until the
-                                                                              * rename */
+    int lock = regular ? fcntl(stream->descriptor, F_DUPFD_CLOEXEC, 0) : -1; /* for the rename */
     if (close(stream->descriptor) && !stream->failure)
         stream->failure = errno;
     stream->descriptor = -1;

@@ -139,8 +139,8 @@ size_t utf8_decode_long(uint32_t *character, const char *bytes, size_t size)
             return 0;
     }
     if (length == 4) {
-        c = (c << 6 | (b[3] & 0x3Fu)) & 0x1FFFFF; /* the mask 0x1F kept one bit too many of the
-                                                   * first byte */
+        /* the mask 0x1F kept one bit too many of the first byte */
+        c = (c << 6 | (b[3] & 0x3Fu)) & 0x1FFFFF;
         if (c < 0x10000 || c > UNICODE_LAST)
             return 0;
     }
@@ -206,8 +206,8 @@ uint32_t utf8_small(uint32_t character)
  * characters `moved`, which have moved to another category since. */
 static bool is_of(uint32_t character, unsigned categories, const uint32_t moved[2])
 {
-    if (unicode_kind(character) == UNICODE_LETTER) /* most characters are letters: one lookup is
-                                                    * enough */
+    /* most characters are letters: one lookup is enough */
+    if (unicode_kind(character) == UNICODE_LETTER)
         return false;
     if (character == moved[0] || character == moved[1])
         return true;
@@ -408,8 +408,8 @@ size_t unicode_form_end(enum unicode_form form, const char *text, size_t size, s
         run = run && !joins;
         if (!joins && !(run && stays(form, next)))
             break;
-        length = utf8_row_end(text, size, end, length) - end; /* pass all characters that equal this
-                                                               * one at once */
+        /* pass all characters that equal this one at once */
+        length = utf8_row_end(text, size, end, length) - end;
     }
     *all_stay = run;
     return end;
@@ -449,8 +449,8 @@ static size_t decompose(enum unicode_form form, utf8proc_int32_t *out, const cha
                         size_t size)
 {
     utf8proc_option_t options = UTF8PROC_STABLE | UTF8PROC_DECOMPOSE;
-    utf8proc_int32_t parts[DECOMPOSED_MAX]; /* the decomposition of each character of a run of equal
-                                             * characters */
+    /* the decomposition of each character of a run of equal characters */
+    utf8proc_int32_t parts[DECOMPOSED_MAX];
     utf8proc_ssize_t added = 0;
     size_t count = 0;
     int last = 0;

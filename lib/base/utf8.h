@@ -23,8 +23,8 @@ enum unicode_kind {
     UNICODE_DIGIT,         /* category Nd */
     UNICODE_LETTER_NUMBER, /* category Nl */
     UNICODE_OTHER_NUMBER,  /* category No */
-    UNICODE_SPACE,         /* property White_Space, in any category: U+0085 has it, U+FEFF does not
-                            * */
+    UNICODE_SPACE,         /* property White_Space, in any category: U+0085 has it, U+FEFF
+                            * does not */
     UNICODE_CONNECTOR,     /* category Pc, such as _ */
     UNICODE_SIGN,          /* the rest of categories P and S */
     UNICODE_ALPHABETIC,    /* category S with the property Alphabetic, such as Ⓐ */

@@ -20,8 +20,8 @@
 /* --- limits of the machine -------------------------------------------------------------------- */
 
 struct peak {
-    /* Read to measure memory: a window that leaves the caches before it is read, or, if it cannot,
-     * more than the caches, but at most MEMORY_MOST. */
+    /* Memory that is read to measure its speed: a window that is removed from the caches before it
+     * is read or, if that is impossible, more than the caches hold, at most MEMORY_MOST bytes. */
     float *data;
     size_t size_bytes, cache_bytes;
     size_t next_byte;     /* where the next read starts */
@@ -29,9 +29,10 @@ struct peak {
     struct matrix x, y;
 };
 
-/* Work of a pass: a multiply-add is two operations; each weight, cached key and cached value is
- * read once; embeddings, norms, softmax and activations are not counted. Or limits of the machine
- * per second: products alone, in the pass's precision, and reads from memory. */
+/* The work of a pass: a multiply-add is two operations; each weight, cached key and cached value is
+ * read once; embeddings, norms, softmax and activations are not counted. Or the limits of the
+ * machine: `operations` per second of products alone, in the pass's precision, and `bytes` per
+ * second read from memory. */
 struct bench_work {
     double operations, bytes;
 };
@@ -39,7 +40,8 @@ struct bench_work {
 /* A limit is the best of a few short windows, since other processes interrupt some of them. */
 enum { WINDOWS = 4 };
 
-static const double ALL_THREADS = 1e9; /* multiply-adds that are worth all threads */
+static const double ALL_THREADS = 1e9; /* a number of multiply-adds for which all threads are worth
+                                        * it */
 
 enum {
     WINDOW_BYTES = 32 * 1024 * 1024, /* reading it takes some milliseconds */
@@ -49,7 +51,7 @@ enum {
     PIECE_BYTES = 1024 * 1024, /* memory that a thread reads at a time */
 };
 
-static _Atomic float total; /* keeps the compiler from removing loops */
+static _Atomic float total; /* a result that keeps the compiler from removing loops */
 
 /* The measured product: 256 tokens by a matrix of GPT-2's MLP, whose weights exceed most L1 and L2
  * caches, as in a pass. */
@@ -95,13 +97,14 @@ static int peak_init(struct peak *peak, struct machine *machine, enum precision 
     if (!peak->data || !pairs || !peak->x.data || !peak->y.data ||
         (bf16 && machine_hold_rounded(machine, TOKENS, INPUTS, err)))
         return -1;
-    memset(peak->data, 1, peak->size_bytes); /* untouched memory would map to one page of zeros */
+    /* memory that was never written would be one page of zeros */
+    memset(peak->data, 1, peak->size_bytes);
     return 0;
 }
 
 enum { SUMS = 16 }; /* independent sums: additions can overlap */
 
-/* A sanitizer's checks would be measured as well. */
+/* Sanitizers are off: their checks would be measured as well. */
 FOR_EACH_ISA
 __attribute__((no_sanitize("address", "thread", "undefined"))) static float add_up(
     const float *data, size_t count)
@@ -156,7 +159,8 @@ struct pass_size {
     bool logits;   /* logits are computed for the last token */
 };
 
-/* One token's work with the weight matrices of all layers (all experts), or the unembedding. */
+/* The work for one token with the weight matrices of all layers, including all experts, or with the
+ * unembedding. */
 static struct bench_work work_of_weights(const struct weights *weights, bool unembedding)
 {
     const struct config *c = weights->config;
@@ -199,10 +203,10 @@ static struct bench_work work_of(const struct pass_size *size, const struct weig
 /* --- tasks ------------------------------------------------------------------------------------ */
 
 enum {
-    DECODE_STEPS = 8, /* tokens per measurement */
+    DECODE_STEPS = 8, /* tokens that one measurement generates */
     DECODE_CACHED = 64,
     LENGTHS = 5,    /* default number of text lengths for growth */
-    LONGEST = 4096, /* largest default length */
+    LONGEST = 4096, /* the largest default length in tokens */
     NOTE_BYTES = 128,
 };
 
@@ -210,7 +214,8 @@ static const size_t usual_lengths[] = {1, 2, 6, 12, 24, 64, 256, 1024};
 
 enum { USUAL_LENGTHS = sizeof usual_lengths / sizeof *usual_lengths };
 
-static const double SECONDS_LEAST = 0.02; /* per measurement; shorter passes are repeated */
+static const double SECONDS_LEAST = 0.02; /* seconds of a measurement; shorter passes
+                                           * are repeated */
 
 const struct task_row task_rows[TASK_KINDS] = {
     [TASK_PREFILL] = {"prefill", "a forward pass over the text, without logits"},
@@ -223,14 +228,15 @@ enum value {
     RATE, /* tokens per second */
     OPERATIONS,
     BYTES,
-    OF_COMPUTE,  /* fraction of the rate of products alone */
-    OF_MEMORY,   /* fraction of the memory bandwidth; NAN: all that is read fits the caches */
+    OF_COMPUTE,  /* fraction of the operations per second of products alone */
+    OF_MEMORY,   /* fraction of the memory bandwidth; NAN: everything that is read fits in the
+                  * caches */
     WIDTH,       /* channels of a head */
-    TIME_SPREAD, /* how far the exponent of the time may be off */
+    TIME_SPREAD, /* how much TIME_EXPONENT may differ from the true exponent */
 
     /* Each of these is followed by its exponent as a power of the length or width (with `ways`);
      * NAN: only one length or width was measured. */
-    SECONDS, /* median over rounds */
+    SECONDS, /* seconds of a pass, the median of all rounds */
     TIME_EXPONENT,
     MEMORY, /* working memory of attention in bytes */
     MEMORY_EXPONENT,
@@ -244,7 +250,8 @@ enum value {
 /* A row of the result. */
 struct bench_task {
     const char *name;            /* name of the task, or of its attention: "window:64" */
-    const struct mechanism *way; /* measure only this attention; NULL: whole task */
+    const struct mechanism *way; /* measure only this kind of attention; NULL: measure the whole
+                                  * task */
     struct viewer *viewer;
     struct pass_size size;
     double *seconds; /* [rounds] */
@@ -263,7 +270,7 @@ struct bench {
     size_t point_count;
     struct bench_task *tasks;
     size_t task_count;
-    struct bench_work *limits; /* [rounds]; finally the first has the medians */
+    struct bench_work *limits; /* [rounds]; at the end the first has the medians */
     struct arena arena;        /* freed after the result is made */
 };
 
@@ -295,11 +302,12 @@ static int ignore(void *context, const struct announcement *announced, struct er
 
 /* Measures the time of attention in all layers: from keys and values to the context. */
 struct stopwatch {
-    double begun; /* 0: stopped */
+    double begun; /* time at which it was started; 0: it is stopped */
     double seconds;
 };
 
-/* With several texts, the time is from the last values to the first context. */
+/* Start the stopwatch at the values, stop it at the context. With several texts, the time is from
+ * the last values to the first context. */
 static int take_time(void *context, const struct announcement *announced, struct err *err)
 {
     struct stopwatch *stopwatch = context;
@@ -338,7 +346,8 @@ static int prefill(struct bench *bench, const struct bench_task *task, double *s
         return -1;
     if (task->way) {
         tap = (struct tap){.sink = take_time, .context = &stopwatch};
-        selection.sites = SITE_SET(SITE_V, SITE_CONTEXT); /* making maps takes time */
+        /* making the maps of weights would add time */
+        selection.sites = SITE_SET(SITE_V, SITE_CONTEXT);
         set_way(bench, config, task->way);
     }
     double start = clock_seconds();
@@ -388,8 +397,8 @@ static int decode(struct bench *bench, const struct bench_task *task, double *se
 
 /* --- plan of tasks ---------------------------------------------------------------------------- */
 
-/* Use the plan's lengths, or choose some within the context: the usual ones; or for growth five,
- * each twice the one before, up to LONGEST. */
+/* Use the plan's lengths, or choose some within the context: the usual lengths or, to measure
+ * growth, LENGTHS lengths, each twice the length before, up to LONGEST. */
 static int choose_lengths(struct bench *bench, struct err *err)
 {
     const struct bench_plan *plan = bench->plan;
@@ -423,7 +432,8 @@ static int add_task(struct bench *bench, struct bench_task task, struct err *err
     return task.seconds ? 0 : -1;
 }
 
-/* Plan the wanted tasks: prefill for each length; decode for a decoder with logits, no source. */
+/* Plan the wanted tasks: prefill for each length; decode for a decoder that has logits and reads no
+ * source. */
 static int list_tasks(struct bench *bench, struct err *err)
 {
     const struct config *config = &bench->viewer.model.config;
@@ -523,9 +533,10 @@ static int prepare(struct bench *bench, struct arena *arena, struct err *err)
 
 /* --- measuring -------------------------------------------------------------------------------- */
 
-/* Each round counts its fastest pass: other processes only slow passes down. A task's first two
- * passes are not counted: the first packs weights and finds the memory size that a pass needs; the
- * second allocates that size as one piece, which later passes reuse. */
+/* Measure all tasks. The time in a round is the time of its fastest pass: other processes only slow
+ * passes down. A task's first two passes are not counted: the first packs weights and finds the
+ * memory size that a pass needs; the second allocates that size as one piece, which later passes
+ * reuse. */
 static int measure(struct bench *bench, struct err *err)
 {
     const struct bench_plan *plan = bench->plan;
@@ -554,7 +565,7 @@ static int measure(struct bench *bench, struct err *err)
             struct bench_task *next = &bench->tasks[i + 1];
             bool is_usual = !plan->lengths && !plan->ways && i + 1 < bench->task_count;
             if (is_usual && next->size.tokens == usual_lengths[USUAL_LENGTHS - 1] &&
-                task->seconds[0] > plan->seconds_most) /* the longest text would take long */
+                task->seconds[0] > plan->seconds_most) /* the longest text is too slow */
                 memmove(next, next + 1, (--bench->task_count - (i + 1)) * sizeof *next);
         }
     }
@@ -611,7 +622,7 @@ double growth_spread(const size_t *x, const double *y, size_t count)
     return isnan(exponent) ? NAN : spread;
 }
 
-/* Fit the exponents of each kind of attention; all of its rows show them. TIME_SPREAD includes the
+/* Fit the exponents of each kind of attention, which all of its rows show. TIME_SPREAD includes the
  * exponent of the times of the fastest rounds, which differs if the measurement was disturbed. */
 static int fit(struct bench *bench, struct err *err)
 {
@@ -668,9 +679,9 @@ static int summarise(struct bench *bench, struct err *err)
 enum { OF_TASKS = 1, OF_LENGTHS = 2, OF_WIDTHS = 4, OF_GROWTH = OF_LENGTHS | OF_WIDTHS };
 
 static const struct value_row {
-    unsigned tables; /* bits of the tables that have the column */
+    unsigned tables; /* set of bits: the tables that have the column */
     enum value value;
-    double scale; /* the column has the value times this */
+    double scale; /* factor by which the column multiplies the value */
     struct column column;
 } value_rows[] = {
     {OF_TASKS | OF_GROWTH, TOKENS_RUN, 1, {"tokens"}},

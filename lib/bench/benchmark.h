@@ -25,7 +25,7 @@ struct bench_plan {
     const struct folder *folder; /* folder of the model; with `widths`: [width_count] folders */
     size_t threads;              /* 0: one for each usable processor */
     size_t rounds;
-    unsigned kinds;               /* without `ways`: one bit per task */
+    unsigned kinds;               /* without `ways`: the tasks to measure, one bit for each */
     const struct mechanism *ways; /* kinds of attention to measure instead of tasks; NULL: none */
     size_t way_count;
     const size_t *widths; /* with `ways`: the width of the heads in each folder, measured at the
@@ -53,8 +53,10 @@ const char *amount_write(char text[AMOUNT_BYTES], double value, const char *unit
  * struct, `step_bytes` the size of a struct. `sorted` has a capacity of `count`. */
 double median(const double *first, size_t step_bytes, size_t count, double *sorted);
 
-/* The exponent b of y = a * x^b, fitted to the last points, at least half; NAN: they have one x. */
+/* The exponent b of y = a * x^b, fitted to the last points, at least half of all; NAN: all points
+ * have the same x. */
 double growth_exponent(const size_t *x, const double *y, size_t count);
 
-/* The largest difference of this exponent from the exponent of two neighbouring points; or NAN. */
+/* The largest difference between growth_exponent and the exponent of two neighbouring points; NAN:
+ * unknown. */
 double growth_spread(const size_t *x, const double *y, size_t count);

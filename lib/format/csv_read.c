@@ -9,13 +9,8 @@ struct field_extent {
     bool open;       /* a quote is not closed before the end of the file */
 };
 
-enum state {
-    FRESH,
-    PLAIN,
-    QUOTED,
-    CLOSED
-}; /* at the start of a field; in one without quotes; in
-                                              * quotes; after the closing quote */
+/* At the start of a field; in a field without quotes; in quotes; after the closing quote. */
+enum state { FRESH, PLAIN, QUOTED, CLOSED };
 
 /* A quote at the start of a field opens a quoted field; inside of other fields it is ordinary. */
 static enum state state_after(enum state state, char c, char separator)

@@ -116,8 +116,8 @@ static ALWAYS_INLINE int q2_k_factor(const struct blocks *some, int row, int i, 
 }
 
 /* The third bits of q; its lower two bits; then sixteen scales of six bits in twelve bytes: first
- * four bits of slices i and i + 8 in one byte, then two bits of slices i, i + 4, i + 8 and i + 12.
- * */
+ * four bits of slices i and i + 8 in one byte, then two bits of slices i, i + 4, i + 8 and i
+ * + 12. */
 static ALWAYS_INLINE int q3_k(const struct blocks *some, int row, int i, int j)
 {
     return (two_bits(some, row, i, 32 + j) | byte_bits(some, row, i % 2 * SLICE + j, i / 2, 1)
@@ -277,8 +277,8 @@ static ALWAYS_INLINE void read_scales(struct scales *of, const struct blocks *re
 {
 #pragma omp simd
     for (int row = 0; row < DTYPE_ROWS; row++) {
-        uint32_t power = some->scales[row] & 255; /* the scale is half of 2^(power - 127), subnormal
-                                                   * if power is below 2 */
+        /* the scale is half of 2^(power - 127), subnormal if power is below 2 */
+        uint32_t power = some->scales[row] & 255;
         of->scale[row] = times != one_of_power
                              ? float_of_half((uint16_t)some->scales[row])
                              : float_of_bits(power < 2 ? 0x200000U << power : (power - 1) << 23);
@@ -425,7 +425,7 @@ FOR_EACH_QUANTS(MAKE_LOOPS)
 
 static const struct quants {
     const char *name;
-    size_t block, bytes; /* numbers and bytes of a block */
+    size_t block, bytes; /* `block`: numbers in a block; `bytes`: bytes of a block */
     block_loop *columns, *dots, *packed;
     struct dtype_packing packing;
 } quants_rows[] = {FOR_EACH_QUANTS(MAKE_ROW)};
@@ -533,8 +533,8 @@ void dtype_to_float(float *out, const void *in, enum dtype dtype, size_t count)
         memcpy(&half, from + i * sizeof half, sizeof half);
         out[i] = float_of_half(half);
     }
-    for (size_t i = 0; dtype == DTYPE_BF16 && i < count; i++) { /* BF16 is the upper half of a
-                                                                 * float32 */
+    /* BF16 is the upper half of a float32 */
+    for (size_t i = 0; dtype == DTYPE_BF16 && i < count; i++) {
         memcpy(&half, from + i * sizeof half, sizeof half);
         out[i] = float_of_bits((uint32_t)half << 16);
     }

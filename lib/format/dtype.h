@@ -97,8 +97,8 @@ struct dtype_packing {
 struct dtype_packing dtype_packing(enum dtype dtype);
 size_t dtype_packed_bytes(const struct dtype_packing *packing); /* bytes of a packed part */
 
-/* Pack `count` numbers, in whole blocks, of DTYPE_ROWS rows; the parts begin `apart` bytes apart.
- * */
+/* Pack `count` numbers, in whole blocks, of DTYPE_ROWS rows; the parts begin `apart`
+ * bytes apart. */
 void dtype_pack(char *to, size_t apart, const char *const from[DTYPE_ROWS], enum dtype dtype,
                 size_t count);
 

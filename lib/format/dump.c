@@ -45,8 +45,7 @@ static int read_npz(struct dump *dump, const struct zip *zip, struct err *err)
         struct file file = file_borrow(entry->data, entry->size);
         if ((entry->name_size == 11 && memcmp(entry->name, "result.json", 11) == 0) ||
             npy_has_texts(&file))
-            continue; /* a description of the arrays, as `run` writes it; earlier versions wrote it
-                       * as JSON */
+            continue; /* a text or JSON that describes the arrays */
         if (zip_check(entry, err) || add_npy(dump, &file, entry->name, entry->name_size, err))
             return -1;
     }

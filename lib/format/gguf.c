@@ -16,8 +16,8 @@ enum {
     KEY_MAX = 65535,  /* bytes of a key, by the format; here also of a tensor's name */
     DEFAULT_ALIGNMENT = 32,
     PAIR_BYTES_MIN = 8 + 1 + 4 + 1,        /* least size of a pair: a key, a kind, a value */
-    TENSOR_BYTES_MIN = 8 + 1 + 4 + 8 + 12, /* of a tensor: a name, a rank, a size, a type, an offset
-                                            * */
+    TENSOR_BYTES_MIN = 8 + 1 + 4 + 8 + 12, /* least size of a tensor's entry: a name, a rank, a
+                                            * size, a type, an offset */
 };
 
 static const struct {

@@ -91,8 +91,8 @@ size_t json_count(const struct json *container);
 int json_unique_keys(const struct json *object, struct err *err);
 
 /* Get a member of a type. If it is absent or null, `*out` stays unchanged. Another type or a number
- * out of range is an error: `field 'n_head': expected an integer from 1 to 4096, found "twelve"`.
- * */
+ * out of range is an error: `field 'n_head': expected an integer from 1 to 4096,
+ * found "twelve"`. */
 int json_integer(const struct json *object, const char *name, long long min, long long max,
                  long long *out, struct err *err);
 int json_double(const struct json *object, const char *name, double min, double max, double *out,

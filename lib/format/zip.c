@@ -53,8 +53,8 @@ static int refuse_end(struct err *err)
 static int read_end64(struct directory *directory, const char **end, const struct file *file,
                       struct err *err)
 {
-    uint64_t before = (uint64_t)(*end - file->bytes) - LOCATOR_BYTES; /* may wrap around: then there
-                                                                       * is no locator */
+    /* may wrap around: then there is no locator */
+    uint64_t before = (uint64_t)(*end - file->bytes) - LOCATOR_BYTES;
     const char *locator = part(file, before, LOCATOR_BYTES, "PK\6\7");
     if (!locator)
         return 0;

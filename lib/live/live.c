@@ -16,7 +16,7 @@
 #include "model/points.h"
 #include "pass/tap.h"
 
-enum { CELLS_MAX = 250000 }; /* numbers that explain the cells of a text, at most: 1.3 MB */
+enum { CELLS_MAX = 250000 }; /* the most numbers that explain the cells of a text: 1.3 MB */
 
 /* --- texts that grow --------------------------------------------------------------------------
  *
@@ -25,13 +25,13 @@ enum { CELLS_MAX = 250000 }; /* numbers that explain the cells of a text, at mos
 
 struct growing {
     struct continuation text;     /* its viewer is NULL: no text yet */
-    struct text_with_source pair; /* before the tokens that were added */
-    struct live_request of;       /* of the pair, in `arena` */
+    struct text_with_source pair; /* the text before the tokens that were added */
+    struct live_request of;       /* the request that `pair` was read from, in `arena` */
     float *logits;                /* [V] after the last token; NULL: not known */
     float *weights[2];  /* [tokens], [tokens of the source] attention weights of the last token,
                         * summed over layers and heads; NULL: no such attention */
-    struct arena arena; /* of the pair */
-    struct arena read;  /* of the numbers */
+    struct arena arena; /* memory of the pair */
+    struct arena read;  /* memory of the numbers: `logits` and `weights` */
 };
 
 enum { ADDED_MOST = 1000 }; /* tokens that a page adds to a text */
@@ -44,7 +44,8 @@ static void growing_release(struct growing *growing)
     *growing = (struct growing){0};
 }
 
-/* Read a request without its added tokens. Of an encoder-decoder, its text is the source. */
+/* Read a request without its added tokens. For an encoder-decoder, the text of the request is the
+ * source. */
 static int growing_begin(struct text_with_source *pair, const struct viewer *viewer,
                          const struct live_request *request, struct arena *arena, struct err *err)
 {
@@ -78,7 +79,7 @@ static int begin(struct growing *growing, struct viewer *viewer, const struct li
     if (!of->text || !of->edits || growing_begin(&growing->pair, viewer, of, arena, err) ||
         continuation_prepare(viewer, &usual, 1, err))
         return -1;
-    viewer_expect(viewer, EXPECT_STEPS, 0); /* no copy of the unembedding */
+    viewer_expect(viewer, EXPECT_STEPS, 0); /* do not make a copy of the unembedding */
     return continuation_open(&growing->text, viewer, &growing->pair, &usual, err);
 }
 
@@ -88,7 +89,7 @@ static bool is_same(const struct live_request *one, const struct live_request *o
            strcmp(edits_of(one), edits_of(other)) == 0 && one->temperature == other->temperature;
 }
 
-/* Make the text of a request, with its added tokens, the one that grows. The viewer has the
+/* Make the text of a request, with its added tokens, the growing text. The viewer has the
  * temperature of the request. */
 static int growing_take(struct growing *growing, struct viewer *viewer,
                         const struct live_request *request, struct err *err)
@@ -176,14 +177,15 @@ static int growing_read(struct growing *growing, struct err *err)
                   continuation_run(text, text->count, &selection, tap, err));
 }
 
-/* The logits [V] with edits of the viewer that are of the last token alone, until the next call;
- * NULL with `err`. */
+/* The logits [V] with the viewer's edits, which change only the last token. They are valid until
+ * the next call; NULL with `err`. */
 static const float *growing_edited(struct growing *growing, struct err *err)
 {
     struct continuation *text = &growing->text;
     continuation_forget(text, text->count - 1);
     int failed = continuation_run(text, text->count, NULL, (struct tap){0}, err);
-    continuation_forget(text, text->count - 1); /* its keys and values are also edited */
+    /* the keys and values of the last token are edited as well */
+    continuation_forget(text, text->count - 1);
     return failed ? NULL : text->logits;
 }
 
@@ -192,8 +194,8 @@ static const float *growing_edited(struct growing *growing, struct err *err)
 struct live {
     struct viewer viewer;
     struct growing growing;
-    struct arena arena;                    /* of the present text; the next text reuses it */
-    struct arena before;                   /* of the text that `known` belongs to */
+    struct arena arena;                    /* memory of the present text; the next text reuses it */
+    struct arena before;                   /* memory of the text that `known` belongs to */
     struct lens_known known[STREAM_STEPS]; /* predictions of the text before, last step first */
 };
 
@@ -291,7 +293,7 @@ static int write_look(struct live *live, struct stream *out, const struct live_r
     const struct config *config = &live->viewer.model.config;
     const struct site_set shown = selection.sites;
     bool is_much = page_explained_numbers(config, pair->text.count) > CELLS_MAX ||
-                   stack_of(config, BRANCH_SOURCE)->layers; /* too much to run at every keystroke */
+                   stack_of(config, BRANCH_SOURCE)->layers; /* too much work for every keystroke */
     const struct site_set explained = is_much ? (struct site_set){0} : page_explained_sites(config);
     struct report *report = arena_alloc(&live->arena, 1, sizeof *report, err);
     struct report parts[2];
@@ -310,7 +312,8 @@ static int write_look(struct live *live, struct stream *out, const struct live_r
         return -1;
     for (size_t i = 0; i < STREAM_STEPS; i++) {
         struct lens_plan *lens = i < plan.count ? &plan.lenses[plan.count - 1 - i] : NULL;
-        bool of_token = i > 0 && request->of_token; /* not the model's output, which is the last */
+        /* not for the model's output, which is the last report */
+        bool of_token = i > 0 && request->of_token;
         if (lens && of_token) {
             lens->of_one = true;
             lens->position = num_min(request->token, pair->text.count - 1);
@@ -397,12 +400,12 @@ int live_write_origin(struct live *live, struct stream *out, const struct live_r
 
 /* --- next tokens of a text that grows --------------------------------------------------------- */
 
-/* The most likely next tokens of a request, which are found in an arena. */
+/* The most likely next tokens of a request, in an arena. */
 struct next_likely {
     struct likely *best; /* [count] */
     size_t count;
     double log_sum;
-    struct edit_list list; /* of the request */
+    struct edit_list list; /* the edits of the request */
 };
 
 /* Read the text of a request, and find its most likely next tokens. */
@@ -429,8 +432,8 @@ static int find_likely(struct next_likely *found, struct live *live,
     return 0;
 }
 
-/* Put a next token. Chances share the numbers from 0 to 1 in the order of ids: `start` is where its
- * own begin. */
+/* Write a next token. The chances of tokens divide the numbers from 0 to 1 in the order of ids:
+ * `start` is the number where the range of this token begins. */
 static void put_choice(struct json_writer *json, const char *name, struct likely one,
                        const struct live *live, const struct sampler *sampler, struct arena *arena,
                        struct err *err)
@@ -464,7 +467,7 @@ static int put_next(struct live *live, struct stream *out, const struct next_lik
     double u = (double)(sampler_random(&state) >> 11) * 0x1p-53;
     struct likely drawn = {sampler_next(sampler, logits), 0};
     drawn.logprob = (float)((double)growing->logits[drawn.id] - found->log_sum);
-    if (!sampler->weights) { /* temperature 0 */
+    if (!sampler->weights) { /* the temperature is 0 */
         sampler->weights = arena_alloc(arena, sampler->count, sizeof *sampler->weights, err);
         if (!sampler->weights)
             return -1;

@@ -23,13 +23,15 @@ struct live_request {
     const char *text;
     size_t size;
     const char *added; /* ids of tokens after the text, "5,17"; NULL: none */
-    const char *show;  /* as in --show */
-    const char *layer; /* as in --layer; NULL or "": all */
-    const char *edits; /* as in --edit, separated by ; without files or other texts; NULL: none */
-    float temperature; /* divides the scores; 0: none */
-    size_t next;       /* most likely next tokens at each position; 0: no predictions */
-    bool steps;        /* predictions after every step, not only at the end: */
-    bool of_token;     /* only after one token, `token` */
+    const char *show;  /* a value of --show */
+    const char *layer; /* a value of --layer; NULL or "": all layers */
+    const char *edits; /* values of --edit, separated by `;`, without files or other texts; NULL:
+                        * none */
+    float temperature; /* temperature by which scores are divided; 0: scores are not divided */
+    size_t next;       /* number of the most likely next tokens to write at each position; 0: no
+                        * predictions */
+    bool steps;        /* write predictions after every step of the model, not only at the end */
+    bool of_token;     /* with `steps`: write them only after the token with index `token` */
     size_t token;
 };
 
@@ -37,16 +39,16 @@ struct live_request {
 int live_write(struct live *live, struct stream *out, const struct live_request *request,
                struct err *err);
 
-/* Write the tokens of the text with those added, the most likely next ones (`next` of the request)
- * and the one that `generate` with these options chooses as its token `index`. The text of an
- * encoder-decoder is the source, and the added tokens are the target. A text that begins as the one
- * before runs only its new tokens. */
+/* Write the tokens of the text and the added tokens, the most likely next tokens (as many as `next`
+ * of the request) and the token that `generate` with these options chooses as its token `index`.
+ * The text of an encoder-decoder is the source, and the added tokens are the target. A text that
+ * begins with the text of the call before runs only its new tokens. */
 struct sampling;
 int live_write_next(struct live *live, struct stream *out, const struct live_request *request,
                     const struct sampling *sampling, size_t index, struct err *err);
 
 /* Write the log-probabilities of the same next tokens if the last token cannot attend to a token,
- * or to one of the source. It alone runs again. */
+ * or to token `key` of the source if `of_source`. Only the last token runs again. */
 int live_write_knockout(struct live *live, struct stream *out, const struct live_request *request,
                         bool of_source, size_t key, struct err *err);
 

@@ -1,5 +1,5 @@
-/* live_exports.c: functions of the engine that `make wasm` compiles for pages. It has no bundled
- * models. Strings end with a 0, for a text with a size too; results go to standard output. */
+/* live_exports.c: functions of the engine that `make wasm` compiles for pages. The engine has no
+ * bundled models. Strings end with a 0, even texts with a size; results go to standard output. */
 #include "live/live.h"
 
 #ifdef __wasm__
@@ -27,7 +27,7 @@ static struct folder folder = {.files = files};
 static struct live *opened;
 static struct err err;
 
-/* Zeroed memory for the page to fill; NULL if there is none. */
+/* Allocate zeroed memory for the page to fill; NULL: no memory is left. */
 EXPORT(void *, live_alloc, size_t size)
 {
     return heap_alloc(size, 1, NULL);
@@ -54,7 +54,7 @@ EXPORT(int, live_begin, const char *name)
     return live_open(&opened, &folder, &err);
 }
 
-/* Begin a result. */
+/* Open standard output for a result. */
 static int begin(struct stream *out)
 {
     *out = (struct stream){0};

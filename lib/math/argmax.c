@@ -14,11 +14,12 @@ enum {
     LINE = 64,
     AHEAD = 16 << 10, /* bytes prefetched ahead */
     BYTE_MOST = INT8_MAX,
-    COLUMNS_MOST = SUMS_ROOM, /* room for a row; with many more, p would be too coarse */
+    COLUMNS_MOST = SUMS_ROOM, /* the most numbers in a row, for which a buffer has room; p would be
+                               * too coarse for many more */
 };
 
 static const double UP = 1 + 0x1p-20;       /* factor of a bound: more than rounding loses */
-static const float LEAST = 0x1p-100f;       /* a row that has nothing larger becomes zeros */
+static const float LEAST = 0x1p-100f;       /* a row without larger numbers becomes zeros */
 static const float TO_WHOLE = 0x1.8p23f;    /* added and subtracted, it rounds to an integer */
 static const double ROUNDING = 2 * 0x1p-24; /* 2 u: twice the relative error of rounding */
 
@@ -158,7 +159,7 @@ struct query {
     struct argmax *argmax;
     const float *x;
     double scale;       /* t */
-    double norm, error; /* at least ‖x‖ and ‖x - tp‖ */
+    double norm, error; /* upper bounds of ‖x‖ and ‖x - tp‖ */
 };
 
 /* Quantise x to the largest 16-bit integers whose products with a row add up in 32 bits. */

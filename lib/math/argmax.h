@@ -25,12 +25,14 @@ struct thread_buffers;
 struct argmax {
     const struct thread_buffers *buffers; /* [thread] */
     struct weight words;                  /* [n, V] borrowed */
-    size_t stride;                        /* of a row of `quants`: n, rounded up to cache lines */
+    size_t stride;                        /* bytes from row to row of `quants`: n, rounded up to
+                                           * cache lines */
     int8_t *quants;                       /* [V, stride] q, then zeros */
     float *scales;                        /* [V] s */
-    float *errors;                        /* [V] at least ‖w - sq‖ + 2 n u ‖w‖ */
-    float *norms;                         /* [V] at least ‖sq‖ */
-    double largest;          /* at least the largest ‖w‖; infinity: the rows have no bounds */
+    float *errors;                        /* [V] upper bounds of ‖w - sq‖ + 2 n u ‖w‖ */
+    float *norms;                         /* [V] upper bounds of ‖sq‖ */
+    double largest;          /* an upper bound of the largest ‖w‖; infinity: the rows have
+                              * no bounds */
     int16_t *x;              /* [stride] p, then zeros */
     double *bounds;          /* [V] upper bounds of the products with x */
     struct argmax_top *tops; /* [parts of the rows] the row with the largest quantised product */
@@ -40,6 +42,6 @@ struct argmax {
 int argmax_init(struct argmax *argmax, struct machine *machine, const struct weight *words,
                 struct arena *arena, struct err *err);
 
-/* Find the row with the largest product with x, the first of equals. False: it cannot tell, as rows
- * are too long, or a number is or may become infinite or NaN. */
+/* Find the row with the largest product with x, the first of equals. False: the row is not known,
+ * since rows are too long, or a number is or may become infinite or NaN. */
 bool argmax_find(struct machine *machine, struct argmax *argmax, const float *x, uint32_t *row);

@@ -21,7 +21,7 @@ struct blocking {
 /* Kinds of blocks of a dimension; blocks of a kind have the same size, 0 if there are none. */
 enum blocking_kind { BLOCKING_FIRST, BLOCKING_INNER, BLOCKING_LAST, BLOCKING_KINDS };
 
-/* 100, 32, 8: blocks of 8, 32, 32 and 28. */
+/* Cut `size` into blocks. Size 100, part 32 and first 8 give blocks of 8, 32, 32 and 28. */
 static struct blocking blocking_of(size_t size, size_t part, size_t first)
 {
     first = num_min(first, size);
@@ -66,20 +66,23 @@ static const double READ_WORK = 4;
 enum {
     TILE_ROWS = 64,    /* rows of x that a kernel reads at a time */
     GROUP_ROWS = 192,  /* rows of x that stay in a cache of unknown size while panels are read */
-    GROUP_MOST = 256,  /* the same, at most, in a cache of known size */
-    LARGE_GROUP = 512, /* rows of x in other plans: many rows share a panel */
+    GROUP_MOST = 256,  /* the most rows of x that stay in a cache of known size while panels are
+                        * read */
+    LARGE_GROUP = 512, /* rows of x in a group of other plans: many rows share a panel */
     TILES_GROUP = 256, /* rows of x with AMX, if x is larger than TILES_CACHE bytes */
     TILES_PANELS = 4,  /* panels of one round with AMX, which share the reading of x */
     TILES_CACHE = 512 * 1024,
     FEW_ROWS = 8, /* up to here most time goes to reading W, in pieces of SLAB_ROWS, SLAB_COLUMNS */
     SLAB_ROWS = 16,
     SLAB_COLUMNS = 768,
-    IN_PLACE_CHUNK = 256, /* short, because rows of W that are far apart evict each other */
+    IN_PLACE_CHUNK = 256, /* terms of a chunk of W read in place: few, as rows of W that are far
+                           * apart evict each other */
     MANY_ROWS = 384,      /* from here on it pays to copy a panel for one use */
     MANY_ROWS_WIDE = 192, /* MANY_ROWS if rows of W are WIDE floats or more apart */
     WIDE = 2560,
     DOTS_AT_ONCE = 192, /* columns of W, stored as [out, in], that one round reads in place */
-    PAIR_CHUNK = 384,   /* a chunk of a panel stays in the second-level cache */
+    PAIR_CHUNK = 384,   /* pairs of terms in a chunk: a chunk of a panel stays in the second-level
+                         * cache */
     LINE_BYTES = 64,    /* of a cache line */
 
     STREAM_AHEAD = 2048, /* floats of W prefetched ahead if y has one row */
@@ -94,7 +97,8 @@ enum plan_flags {
     ALIGN = 16,           /* the first panel ends where a cache line begins */
     PREFETCH = 32,        /* while a panel is used, its first tile prefetches the next panel */
     EVENLY = 64,          /* with PREFETCH: each tile prefetches a part of the next panel */
-    GROUPS_IN_TURN = 128, /* all groups of a panel, then of the next; else all panels of a group */
+    GROUPS_IN_TURN = 128, /* all groups of x use a panel, then all use the next; else a group of x
+                           * uses all panels first */
 };
 
 /* How a product reads W: in panels of columns, the sum in chunks, x in groups of rows. A round is a
@@ -199,8 +203,8 @@ static struct plan plan_choose(const struct machine *machine, const struct weigh
 
 /* --- the epilogue ----------------------------------------------------------------------------- */
 
-/* Applied to the sums of a product while they are in cache. If y or total has no data, it is not
- * computed. With a total there is no activation. */
+/* The operations on the sums of a product while the sums are in cache. If y or total has no data,
+ * it is not computed. With a total there is no activation. */
 struct epilogue {
     struct matrix y;     /* = activation(sums + bias) */
     struct matrix total; /* += sums + bias */
@@ -266,17 +270,18 @@ struct product {
     struct matrix x;
     const struct weight *w;
     struct epilogue epilogue;
-    double work; /* multiply-adds */
+    double work; /* number of multiply-adds */
     struct plan plan;
     size_t threads;
     struct blocking groups, tiles, columns, sum; /* groups and tiles: of the rows of x */
     size_t segment;                              /* chunks in a segment of the sum */
     const struct thread_buffers *buffers;        /* [thread] */
     struct kernel_set kernels[BLOCKING_KINDS][BLOCKING_KINDS]
-                             [BLOCKING_KINDS]; /* rows, columns, sum */
+                             [BLOCKING_KINDS]; /* by the kinds of blocks of the rows, of the
+                                                * columns, and of the sum */
 };
 
-/* The panels, one after the other; NULL: W is not packed. */
+/* The packed panels of W, one after the other; NULL: W is not packed. */
 static const float *packed_panels(const struct weight *w)
 {
     return w->pairs ? (const float *)w->pairs : w->panels;
@@ -348,7 +353,7 @@ static struct round round_at(const struct product *p, size_t index)
 }
 
 /* The panel that this thread will probably multiply next; other threads multiply the panels in
- * between. After the last panel, one of the first, to be a readable address. */
+ * between. After the last panel it is one of the first panels: the address must be readable. */
 static const float *find_next(const struct product *p, const struct round *round, size_t panel,
                               size_t chunk)
 {
@@ -360,13 +365,13 @@ static const float *find_next(const struct product *p, const struct round *round
     return find_panel(p, (round->first + step * p->plan.panels) % p->columns.count, 0);
 }
 
-/* A panel by a group of rows. */
+/* The product of a panel and a group of rows. */
 struct product_part {
     const float *panel, *next; /* next NULL: nothing is prefetched */
     struct matrix sums;
     float *segment; /* sums of a segment after the first; as large as `sums` */
     struct corner at;
-    size_t index; /* of the panel */
+    size_t index; /* index of the panel */
 };
 
 /* sums += x · chunk, a tile at a time; segments after the first are summed separately. The first

@@ -46,8 +46,8 @@ static bool has_fma(void)
     return __builtin_cpu_supports("fma");
 }
 
-/* Not by libxsmm_cpuid, which executes the cpuid instruction each time: that is slow under a
- * hypervisor. */
+/* This processor's instruction set. libxsmm_cpuid would execute the cpuid instruction each time,
+ * which is slow under a hypervisor. */
 static enum kernel_target target_of_processor(void)
 {
     bool tiles = false;
@@ -75,12 +75,12 @@ static struct cpu_tuning tuning_of_maker(void)
 {
     if (__builtin_cpu_is("amd"))
         return (struct cpu_tuning){.reads_in_order = true, .rows_in_order = runs(VECTORS_AVX512)};
-    return (struct cpu_tuning){.slow_dots = true, .stalls_on_bursts = true}; /* Intel's */
+    return (struct cpu_tuning){.slow_dots = true, .stalls_on_bursts = true}; /* for Intel */
 }
 #else
 static bool has_fma(void)
 {
-    return true; /* without the instruction fmaf computes the same */
+    return true; /* without the instruction, fmaf computes the same bits */
 }
 
 static enum kernel_target target_of_processor(void)
@@ -103,7 +103,8 @@ static struct cpu_tuning tuning_of_maker(void)
 }
 #endif
 
-static const struct cpu_tuning *pretended; /* NULL: the processor's own */
+static const struct cpu_tuning *pretended; /* properties set by a test; NULL: the processor's own
+                                            * properties */
 
 struct cpu_tuning cpu_tuning(void)
 {
@@ -156,7 +157,7 @@ struct kernels {
     kernel_body *floats; /* kernel in C for floats */
     enum pair_way way;
     bool way_chosen;
-    bool all_code; /* also for little work */
+    bool all_code; /* generate code for a kernel with little work as well */
     struct hash_index index;
     struct kernel_entry *entries; /* [count], with room for KERNELS_MAX */
     size_t count;

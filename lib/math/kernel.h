@@ -49,7 +49,7 @@ struct cpu_tuning {
                               with the next panel: they reach three quarters of their peak */
     bool reads_in_order;   /* memory is read fastest in the order of its addresses; otherwise from
                               sixteen addresses on different pages at a time */
-    bool rows_in_order;    /* the same of sixteen rows that become columns */
+    bool rows_in_order;    /* the same property for sixteen rows that are read to become columns */
 };
 
 struct cpu_tuning cpu_tuning(void);
@@ -100,8 +100,8 @@ void kernels_get(struct kernels *kernels, struct kernel *kernel, const struct ke
                  double work);
 void kernels_write_all(struct kernels *kernels);
 
-/* For people: "avx512", "avx2", "neon" or "c"; and the library that generates code, with its
- * version, or NULL if there is none. */
+/* For people. kernels_target: "avx512", "avx2", "neon" or "c". kernels_library: the library that
+ * generates code, with its version, or NULL if there is none. */
 const char *kernels_target(struct kernels *kernels);
 const char *kernels_library(void);
 
@@ -119,7 +119,8 @@ enum pair_way {
     PAIR_WAYS,
 };
 
-/* The way of `kernels`, chosen at the first call; its name: "float32", "vdpbf16ps", "amx". */
+/* kernels_pair_way: the way of `kernels`, chosen at the first call. pair_way_name: its name:
+ * "float32", "vdpbf16ps" or "amx". */
 enum pair_way kernels_pair_way(struct kernels *kernels);
 const char *pair_way_name(enum pair_way way);
 
@@ -130,7 +131,7 @@ void kernel_call(const struct kernel *kernel, const void *a, const void *b, floa
 
 /* --- kernels in C ----------------------------------------------------------------------------- */
 
-/* Kernels of floats in plain C; the second computes fused multiply-adds in steps (soft_fmaf). */
+/* Kernels of floats in plain C; floats_softly computes fused multiply-adds in steps (soft_fmaf). */
 kernel_body floats_plain;
 kernel_body floats_softly;
 
@@ -142,9 +143,9 @@ struct vector_loops {
      * PANEL_FLOATS, or several panels of PANEL_FLOATS columns (shape.panels). */
     kernel_body *floats;
 
-    /* Both read LANES rows that are not quantised (weight.h), and return how many numbers of each
-     * row they did: to[i · stride + row] = number i of a row; sums[t][row] += x[t] · row, each sum
-     * one chain, for at most `rows_most` rows of x, whose sums stay in registers. */
+    /* Both functions read LANES rows that are not quantised (weight.h), and return how many numbers
+     * of each row they have used: to[i · stride + row] = number i of a row; sums[t][row] += x[t] ·
+     * row, each sum one chain, for at most `rows_most` rows of x, whose sums stay in registers. */
     size_t (*transpose)(float *to, size_t stride, const struct number_rows *rows, size_t count);
     size_t (*multiply)(float (*sums)[LANES], struct matrix x, const struct number_rows *rows);
     size_t rows_most;
@@ -159,7 +160,7 @@ enum { PANEL_FLOATS = 32, QUANT_COLUMNS = 32 };
 enum vector_form { VECTORS_AVX512, VECTORS_AVX2, VECTORS_NEON, VECTOR_FORMS };
 extern const struct vector_loops vectors_avx512, vectors_avx2, vectors_neon;
 
-/* The loops of a form, and the best ones; NULL if this processor has none. */
+/* The loops of a form, or the best loops; NULL if this processor has no such loops. */
 const struct vector_loops *vectors_find(enum vector_form form);
 const struct vector_loops *vectors_best(void);
 

@@ -21,7 +21,7 @@ static inline void add_columns(const struct kernel_shape *shape, const float *re
     memcpy(c, sums, (size_t)columns * sizeof *c);
 }
 
-/* The last columns of a row. */
+/* Compute the last columns of a row, fewer than LANES. */
 static inline void add_rest(const struct kernel_shape *shape, const float *restrict a,
                             const float *restrict b, float *restrict c, int columns)
 {

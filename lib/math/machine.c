@@ -21,7 +21,7 @@ struct worker {
     struct pool *pool;
     pthread_t thread;
     size_t index;
-    int started_from; /* the processor of the thread that started it */
+    int started_from; /* the processor of the thread that started the worker */
 };
 
 /* The rounds of a thread: neighbours, one after the other, as they read neighbouring memory. A
@@ -29,7 +29,7 @@ struct worker {
 struct share {
     atomic_size_t next;
     size_t end;
-    char apart[112]; /* no two on a cache line, nor on the next one, fetched with it */
+    char apart[112]; /* keeps shares two cache lines apart: processors fetch pairs of lines */
 };
 
 struct pool {
@@ -42,7 +42,7 @@ struct pool {
     atomic_size_t generation; /* incremented for every loop, and at the end */
     atomic_size_t busy;       /* workers that have not finished this loop */
     atomic_bool closing;
-    pthread_mutex_t mutex; /* of threads that sleep until generation or busy changes */
+    pthread_mutex_t mutex; /* for threads that sleep until generation or busy changes */
     pthread_cond_t wake, done;
 };
 

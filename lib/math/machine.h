@@ -38,7 +38,7 @@ void pool_run(struct pool *pool, struct loop loop, void *context);
 
 enum {
     COPY_COLUMNS = 64,               /* columns of a panel that is copied for one use */
-    PANEL_ROWS = 512,                /* rows of such a panel, at most */
+    PANEL_ROWS = 512,                /* the most rows of a copied panel */
     SUMS_ROOM = 1024 * COPY_COLUMNS, /* floats of each buffer below */
 };
 

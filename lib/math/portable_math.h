@@ -74,7 +74,7 @@ static inline float normal_share(float x)
  * float, and NaN needs no special case. */
 static inline float exp_negative(float x)
 {
-    const float bias = 127.0f; /* of exponents */
+    const float bias = 127.0f; /* the bias of exponents in a float */
     float rounded = fmaf(x, 1.44269504f, EXP_MAGIC + bias);
     float p = exp_of_rest(x, rounded - (EXP_MAGIC + bias));
     uint32_t bits = 0;

@@ -14,7 +14,8 @@
 /* The precision of products (gemm.h). */
 enum precision { PRECISION_FP32, PRECISION_BF16, PRECISIONS };
 
-/* "f32" or "bf16"; the precision of a name (NULL: no change), or an error for --precision. */
+/* precision_name: "f32" or "bf16". precision_choose: find the precision of a name (NULL: no
+ * change), or set an error for --precision. */
 const char *precision_name(enum precision precision);
 int precision_choose(enum precision *precision, const char *name, struct err *err);
 
@@ -41,14 +42,14 @@ static inline float bf16_rounded(float value)
     return bf16_value(bf16_round(value));
 }
 
-/* The number of pairs of `count` numbers, which a 0 follows if `count` is odd. */
+/* The number of pairs for `count` numbers; if `count` is odd, the last pair ends with a 0. */
 static inline size_t bf16_pairs(size_t count)
 {
     return count / 2 + count % 2;
 }
 
-/* Pairs of neighbours in a row; pairs of the same column of two rows; a row as the second numbers
- * of pairs, which keep their first ones. */
+/* bf16_pair_row: pairs of neighbours in a row. bf16_pair_rows: pairs of the numbers of two rows in
+ * the same column. bf16_put_second: replace the second numbers of pairs by a row. */
 void bf16_pair_row(uint32_t *restrict pairs, const float *restrict row, size_t count);
 void bf16_pair_rows(uint32_t *restrict pairs, const float *restrict first,
                     const float *restrict second, size_t count);

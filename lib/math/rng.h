@@ -16,7 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A hash of 64 bits; a new key from a key and a number; a number below limit < 2^32. */
+/* splitmix64: a hash of 64 bits. rng_fold_in: a new key from a key and a number. rng_below: number
+ * `number` of the key, below limit < 2^32. */
 uint64_t splitmix64(uint64_t state);
 uint64_t rng_fold_in(uint64_t key, uint64_t number);
 uint64_t rng_below(uint64_t key, uint64_t number, uint64_t limit);

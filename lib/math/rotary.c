@@ -56,7 +56,8 @@ static double yarn_share(const struct rotary *rotary, size_t pair)
 double rotary_frequency(const struct rotary *rotary, size_t pair, size_t length)
 {
     double frequency = plain_frequency(rotary, pair, rotary->theta);
-    double waves = rotary->trained_positions * frequency / TURN; /* in the length of training */
+    /* full turns in the length of the training texts */
+    double waves = rotary->trained_positions * frequency / TURN;
     double share = 1; /* from 0, for frequency / factor, to 1, for frequency */
     switch (rotary->scaling) {
     case ROTARY_PLAIN:

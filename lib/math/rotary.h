@@ -30,32 +30,37 @@ enum { ROTARY_PAIRS_MAX = 128 }; /* with longrope, which has a factor for each p
 
 struct rotary {
     size_t components; /* rotated components of a head, even; 0: none */
-    bool odd;          /* one less, rounded up to pairs: angles are by the odd number */
+    bool odd;          /* a head has `components` - 1 rotated components, an odd number, from which
+                        * angles are computed */
     size_t first;      /* index of the first rotated component */
     size_t turning;    /* proportional: pairs that are rotated */
     bool neighbours;   /* pairs are 2i and 2i + 1; else i and i + components / 2 */
     double theta;
     enum rotary_scaling scaling;
-    double factor; /* longrope: for the amplitude alone, where 0 is positions / trained_positions */
-    double low_frequency, high_frequency; /* llama3 */
-    double fast, slow;                    /* yarn's beta */
+    double factor; /* longrope: only for the amplitude; 0: positions / trained_positions */
+    double low_frequency, high_frequency; /* llama3: low_freq_factor and high_freq_factor */
+    double fast, slow;                    /* yarn: beta_fast and beta_slow */
     bool exact;            /* yarn: the ends of the mixture are not rounded to pairs */
     double amplitude;      /* yarn, longrope: factor of rotated vectors; 0: from `factor` */
-    double long_amplitude; /* longrope: of texts longer than trained_positions; 0: `amplitude` */
+    double long_amplitude; /* longrope: the amplitude of texts longer than trained_positions; 0:
+                            * `amplitude` */
     double positions;      /* dynamic: the longest text with this θ; longrope: the longest text */
     double trained_positions;
-    double growth; /* of queries: × 1 + growth · ln(1 + ⌊position / trained_positions⌋); 0: none */
+    double growth; /* queries are multiplied by 1 + growth · ln(1 + ⌊position / trained_positions⌋);
+                    * 0: they are not */
     float short_factors[ROTARY_PAIRS_MAX],
         long_factors
-            [ROTARY_PAIRS_MAX]; /* longrope: for texts up to trained_positions, and longer */
+            [ROTARY_PAIRS_MAX]; /* longrope: factors of texts up to trained_positions, and of longer
+                                 * texts */
 };
 
-/* The angle of pair `pair` between neighbouring positions of a text of `length` tokens; the factor
- * of all cosines and sines. */
+/* For a text of `length` tokens, rotary_frequency: the angle of pair `pair` between neighbouring
+ * positions; rotary_amplitude: the factor of all cosines and sines. */
 double rotary_frequency(const struct rotary *rotary, size_t pair, size_t length);
 double rotary_amplitude(const struct rotary *rotary, size_t length);
 
-/* The factor of the query at a position; multiply queries from position `first` on by it. */
+/* rotary_growth: the factor of the query at a position. rotary_grow multiplies queries, the first
+ * at position `first`, by their factors. */
 double rotary_growth(const struct rotary *rotary, size_t position);
 void rotary_grow(struct matrix queries, const struct rotary *rotary, size_t first);
 

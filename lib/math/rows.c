@@ -252,7 +252,7 @@ static bool softmax_parts(float *x, size_t count, float *max, float *total)
     *max = max_row(x, count);
     if (!isfinite(*max))
         return false;
-    *total = exp_row(x, count, *max); /* NaN if an element is: max_row ignores NaN */
+    *total = exp_row(x, count, *max); /* NaN if an element is NaN, which max_row ignores */
     if (!(*total >= 1.0f) || isinf(*total))
         return false;
     divide_row(x, count, *total);

@@ -23,7 +23,8 @@ void norm_rows(struct matrix y, struct matrix x, const struct norm *norm);
 /* √(variance + ε) of a row x [count], by which its norm divides, in float64. */
 double norm_divisor(const float *x, size_t count, const struct norm *norm);
 
-/* y = x, or the mean of the rows of x in each row, also in place; y += x, of all rows or of one. */
+/* copy_rows: y = x. average_rows: each row of y is the mean of the rows of x; y may be x. add_rows
+ * and add_to_row: y += x, for all rows or one row. */
 void copy_rows(struct matrix y, struct matrix x);
 void average_rows(struct matrix y, struct matrix x);
 void add_rows(struct matrix y, struct matrix x);
@@ -68,8 +69,8 @@ float sum_row(const float *x, size_t count);
 /* In place: e^(x - max) / Σ; -infinity becomes 0. False: NaN or +infinity in x, or no finite x. */
 bool softmax_row(float *x, size_t count);
 
-/* The steps of a softmax: the largest element, ignoring NaN (-infinity if there is none); x =
- * e^(x - max), and the sum of that; x = x / divisor. */
+/* The steps of a softmax. max_row: the largest element, ignoring NaN (-infinity if there is none).
+ * exp_row: x = e^(x - max); returns the sum of the new x. divide_row: x = x / divisor. */
 float max_row(const float *x, size_t count);
 float exp_row(float *x, size_t count, float max);
 void divide_row(float *x, size_t count, float divisor);
@@ -87,9 +88,10 @@ enum { SOFTMAX_RANGE_STEP = 16 }; /* the number of columns is a multiple of this
 /* Columns [0, low) and [first, end), at least one; low <= first. */
 struct softmax_range {
     size_t low, first, end;
-    float largest, sum; /* the largest scaled element (or sink), the divisor of the softmax */
+    float largest, sum; /* `largest`: the largest scaled element (or sink); `sum`: the divisor of
+                         * the softmax */
     const float *sink;  /* the attention sink, an element without a column; NULL: none */
-    float rest;         /* the sink's part of the softmax, if there is a sink */
+    float rest;         /* the softmax of the sink, if there is a sink */
 };
 
 /* x · scale in the range of each row; the rest is undefined until softmax_range_apply. */
@@ -156,5 +158,5 @@ bool cross_entropy_row(float *x, size_t count, uint32_t target, float factor, do
 void nontemporal_copy(float *to, const float *from, size_t count);
 void nontemporal_fill(float *to, size_t count, float value);
 
-/* After this call other threads see what this one has stored. */
+/* After this call, other threads see the numbers that this thread has stored. */
 void nontemporal_fence(void);

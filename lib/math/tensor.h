@@ -25,10 +25,11 @@ struct tensor {
 struct arena;
 struct err;
 
-/* Zeros, in an arena; without memory, no data. */
+/* A matrix of zeros in an arena; its data are NULL if memory is missing. */
 struct matrix matrix_new(size_t rows, size_t columns, struct arena *arena, struct err *err);
 
-/* A stride: an odd number of cache lines, to spread a column over the sets of a cache. */
+/* The stride of a new matrix in floats: an odd number of cache lines, to spread a column over the
+ * sets of a cache. */
 size_t matrix_stride(size_t columns);
 
 static inline float *matrix_row(struct matrix matrix, size_t row)
@@ -55,8 +56,8 @@ static inline struct matrix matrix_columns(struct matrix whole, size_t first, si
 /* y [C, T] = the transpose of x [T, C]. They must not overlap. (weight.c) */
 void transpose(struct matrix y, struct matrix x);
 
-/* A tensor of dense row-major floats; the number of elements; slice `index` of the first axis; a
- * copy as dense row-major floats. */
+/* tensor_dense: a tensor of dense row-major floats. tensor_count: the number of elements.
+ * tensor_slice: slice `index` of the first axis. tensor_copy: a copy as dense row-major floats. */
 struct tensor tensor_dense(const float *data, size_t rank, const size_t *shape);
 size_t tensor_count(const struct tensor *tensor);
 struct tensor tensor_slice(const struct tensor *tensor, size_t index);

@@ -26,7 +26,8 @@ enum {
     LINE_BYTES = 64,
     LINE_FLOATS = 16,
     PANEL_VECTORS = PANEL_FLOATS / VECTOR_FLOATS,
-    FLOATS_AHEAD = 16 * 1024, /* 64 KiB, which wait in the second-level cache */
+    FLOATS_AHEAD = 16 * 1024, /* floats prefetched ahead: 64 KiB, which fit in the second-level
+                               * cache */
     WORD_BYTES = 4,           /* a float, or two bf16 numbers */
     GROUPS = LANES / VECTOR_FLOATS,
 };
@@ -203,8 +204,9 @@ static void multiply_floats(const struct kernel_shape *shape, const void *a, con
 
 /* --- rows as columns -------------------------------------------------------------------------- */
 
-/* Once for each cache line, prefetch byte `at` of what is read after the VECTOR_FLOATS rows from
- * `group` on: processors do not see that other rows follow, and prefetch too late in strips. */
+/* Once for each cache line, prefetch byte `at` of the data that is read after the VECTOR_FLOATS
+ * rows from `group` on: processors do not see that other rows follow, and prefetch too late in
+ * strips. */
 static ALWAYS_INLINE void prefetch_rows(const struct number_rows *rows, size_t group, size_t at)
 {
     for (size_t i = 0; at % LINE_BYTES == 0 && i < VECTOR_FLOATS; i++) {
@@ -338,8 +340,8 @@ enum {
 
 typedef int32_t integers __attribute__((vector_size(VECTOR_FLOATS * WORD_BYTES)));
 
-/* Some packed rows: their words, and what their integers are multiplied by, and what is added then,
- * which gives the numbers. */
+/* Some packed rows: their words; `steps`, by which integers are multiplied; and `less`, which is
+ * then added. The result is the numbers. */
 struct packed_rows {
     const char *words[QUANT_VECTORS];
     vector steps[QUANT_VECTORS], less[QUANT_VECTORS];
@@ -354,8 +356,8 @@ struct packed_use {
     size_t columns;
 };
 
-/* Use an integer of each of `count` words: those bits of `mask`, as they stand there, or those that
- * are left after `shift`. */
+/* Use one integer of each of `count` words: the bits of the word that `mask` selects, in their
+ * place, or the bits that are left after `shift`. */
 IN_VECTORS static ALWAYS_INLINE void use_integers(vector sums[QUANT_VECTORS],
                                                   const struct packed_use *use,
                                                   const struct packed_rows *some, size_t count,
@@ -399,7 +401,7 @@ IN_VECTORS static ALWAYS_INLINE const char *use_quants(vector sums[QUANT_VECTORS
 {
     size_t of_word = WORD_BITS / packing.bits, count = packing.numbers / of_word;
     size_t head = LANES * FLOAT_BYTES * (packing.has_less ? 2 : 1);
-    size_t bytes = head + LANES * packing.numbers * packing.bits / 8; /* of LANES rows */
+    size_t bytes = head + LANES * packing.numbers * packing.bits / 8; /* of a part of LANES rows */
     size_t all = QUANT_COLUMNS / LANES * bytes;
     struct packed_rows some;
     words mask = (words){0} + ((1U << packing.bits) - 1);
@@ -455,7 +457,7 @@ IN_VECTORS static ALWAYS_INLINE void copy_strip(float *y, size_t columns, const 
         strip = use_quants(NULL, &use, strip, packing);
 }
 
-/* The packings that exist: numbers, bits, offset, something subtracted. */
+/* The packings that exist: numbers, bits, offset, and whether a number is subtracted. */
 #define FOR_PACKINGS(DO)   \
     DO(16, 4, 0, true)     \
     DO(16, 4, -8, false)   \

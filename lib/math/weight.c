@@ -10,7 +10,7 @@
 enum {
     AHEAD = 32, /* rows prefetched ahead: in a mapped file each may be on another page */
     LINE = 16,  /* floats of a cache line */
-    TILE = 64,  /* numbers of a row at a time */
+    TILE = 64,  /* numbers of a row that are read at a time */
 };
 
 bool weight_can_slice(const struct weight *whole, size_t first)
@@ -21,7 +21,7 @@ bool weight_can_slice(const struct weight *whole, size_t first)
            first % PANEL_COLUMNS == 0;
 }
 
-/* The bytes of a strip of packed rows; the strip that begins with a column. */
+/* The bytes of a strip of packed rows. (find_strip: the strip that begins with a column.) */
 static size_t strip_bytes(const struct weight *w)
 {
     struct dtype_packing packing = dtype_packing(w->rows.dtype);
@@ -288,7 +288,7 @@ static void add_numbers(float (*chains)[LANES], struct matrix x, const struct nu
     size_t done = 0, most = loops ? loops->rows_most : 0;
     for (size_t t = 0; loops && t < x.rows; t += most) {
         done = loops->multiply(chains + t, matrix_rows(x, t, num_min(most, x.rows - t)), &rest);
-        rest.jump = 0; /* what follows is prefetched once */
+        rest.jump = 0; /* the next rows are prefetched only once */
     }
     for (size_t i = done; i < x.columns; i += TILE) {
         size_t some = num_min(TILE, x.columns - i);
@@ -365,7 +365,7 @@ static void multiply_strips(struct matrix y, struct matrix x, const struct weigh
         rows.at[i] = find_number(w, 0, column + i * strip);
     for (size_t i = 0; i < strip; i++) {
         if (quantised && i + 1 == strip)
-            rows.jump += (LANES - 1) * strip * row_bytes; /* to the next columns */
+            rows.jump += (LANES - 1) * strip * row_bytes; /* to the rows of the next columns */
         gemv_rows(matrix_columns(y, i, y.columns - i), x, &rows, strip);
         for (size_t row = 0; row < LANES; row++)
             rows.at[row] += row_bytes;

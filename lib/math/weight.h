@@ -38,21 +38,22 @@ struct weight_rows {
     const char *data; /* the rows, of any alignment; NULL: the matrix has no such form */
     enum dtype dtype; /* F32, BF16 or a quantised type */
     struct row_view view;
-    size_t skipped; /* rows of the view before the first */
+    size_t skipped; /* number of rows of the view before the first row of the matrix */
 };
 
 /* A borrowed matrix [in, out] and its bias. Columns of a larger matrix keep its stride. */
 struct weight {
-    const float *data;  /* [in, out]; NULL: another form */
-    const char *halves; /* instead of data: bf16, of any alignment */
+    const float *data;  /* [in, out]; NULL: the matrix is stored in another form */
+    const char *halves; /* instead of `data`: numbers in bf16, of any alignment */
     const float *bias;  /* [out]; NULL: none */
-    float factor;       /* factor of products, before the bias is added; 0: none */
+    float factor;       /* multiplies products before the bias is added; 0: there is no factor */
     size_t in, out;
     size_t stride;
     struct weight_rows rows;
     const float *panels;   /* panels of [in][PANEL_COLUMNS], maybe the only form; NULL: none */
-    const char *quants;    /* strips of packed quantised rows, used before `rows`; or NULL */
-    const uint32_t *pairs; /* panels of [bf16_pairs(in)][PAIR_COLUMNS], used first; NULL: none */
+    const char *quants;    /* strips of packed quantised rows, preferred to `rows`; or NULL */
+    const uint32_t *pairs; /* panels of [bf16_pairs(in)][PAIR_COLUMNS], preferred to all forms;
+                            * NULL: none */
     bool rounded;          /* the numbers are in bf16, and products also round x to bf16 */
 };
 
@@ -64,7 +65,8 @@ static inline bool weight_exists(const struct weight *w)
 /* One number of a matrix in float32. */
 float weight_element(const struct weight *w, size_t row, size_t column);
 
-/* Some columns, if weight_can_slice. If they begin inside a panel, they are read unpacked. */
+/* `count` columns of a matrix from `first` on; weight_can_slice must be true. Columns that begin
+ * inside a panel are read unpacked. */
 struct weight weight_columns(const struct weight *whole, size_t first, size_t count);
 bool weight_can_slice(const struct weight *whole, size_t first);
 
@@ -77,7 +79,8 @@ struct weight_piece {
  * are not written. */
 void weight_copy(float *to, size_t columns, const struct weight *w, struct weight_piece piece);
 
-/* Convert bf16 to floats. Get part of a row of an [in, out] matrix, in place or in `scratch`. */
+/* weight_widen converts bf16 to floats. weight_row returns a part of a row of an [in, out] matrix,
+ * in place or in `scratch`. */
 void weight_widen(float *restrict to, const char *restrict from, size_t count);
 const float *weight_row(const struct weight *w, size_t row, size_t column, size_t count,
                         float *scratch);
@@ -89,11 +92,12 @@ struct number_rows {
     const char *at[LANES];
     size_t count;
     enum dtype dtype; /* as in struct weight_rows */
-    size_t jump;      /* bytes from what is read of a row to what is prefetched meanwhile, such as
-                         the row that is read next in its place; 0: none */
+    size_t jump;      /* distance in bytes from the place that is read in a row to the place that is
+                       * prefetched, such as the row that is read next; 0: nothing is prefetched */
 };
 
-/* LANES columns of a matrix stored as [out, in], or its last ones, from number `row` on. */
+/* LANES columns of a matrix stored as [out, in], or fewer at its end, from number `row` of each
+ * column on. */
 struct number_rows weight_number_rows(const struct weight *w, size_t row, size_t column);
 
 /* Number i of a row that is not quantised. */
@@ -112,12 +116,14 @@ void gemv_rows(struct matrix y, struct matrix x, const struct number_rows *rows,
 
 /* --- panels ----------------------------------------------------------------------------------- */
 
-/* The number of floats in the panels of a matrix; write them, the last one filled up with zeros. */
+/* panels_size: the number of floats in the panels of a matrix. panels_fill writes the panels, the
+ * last one filled up with zeros. */
 size_t panels_size(const struct weight *w);
 void panels_fill(float *panels, const struct weight *w);
 
-/* The number of pairs in the panels of a matrix. Write rows `row` and `row` + 1 [out] of the matrix
- * into panels of zeros (`second` NULL: there is none); or a column of rounded pairs. */
+/* pairs_size: the number of pairs in the panels of a matrix. The others write into panels of zeros:
+ * pairs_fill_rows writes rows `row` and `row` + 1 [out] of the matrix (`second` NULL: there is no
+ * row `row` + 1), pairs_fill_column a column of rounded pairs. */
 size_t pairs_size(const struct weight *w);
 void pairs_fill_rows(uint32_t *pairs, const struct weight *w, size_t row, const float *first,
                      const float *second);
@@ -126,9 +132,9 @@ void pairs_fill_column(uint32_t *pairs, const struct weight *w, size_t column,
 
 /* --- quantised rows, packed ------------------------------------------------------------------- */
 
-/* The bytes of a quantised matrix [out, in] whose rows are packed side by side (dtype_pack), in
- * strips of QUANT_COLUMNS rows, the last one filled up with zeros; 0: the matrix is not
- * quantised, or this processor has no loop for them. Pack them. */
+/* quants_size: the bytes of a quantised matrix [out, in] whose rows are packed side by side
+ * (dtype_pack), in strips of QUANT_COLUMNS rows, the last one filled up with zeros; 0: the matrix
+ * is not quantised, or this processor has no loop for packed rows. quants_fill packs the rows. */
 size_t quants_size(const struct weight *w);
 void quants_fill(char *quants, const struct weight *w);
 

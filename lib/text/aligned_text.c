@@ -88,8 +88,8 @@ static void add_part(struct text_rewriter *rewriter, struct segment part, size_t
 {
     bool joins = continues(rewriter, &part);
     size_t count = size == part.unit ? 1 : units(part.unit, size);
-    rewriter->next_at = part.at + count * part.unit; /* the end of whole units, before a partial
-                                                      * unit */
+    /* the end of whole units, before a partial unit */
+    rewriter->next_at = part.at + count * part.unit;
     rewriter->next_start = part.start + count * part.original;
     if (joins)
         return;
@@ -136,8 +136,8 @@ static void copy(struct text_rewriter *rewriter, size_t start, size_t end)
             next = from - done + part->unit;
         next = next < end ? next : end;
         size_t unit = part->unit - done;
-        unit = unit < next - from ? unit : next - from; /* the rest of a split unit is a unit by
-                                                         * itself */
+        /* the rest of a split unit is a unit by itself */
+        unit = unit < next - from ? unit : next - from;
         add_part(rewriter,
                  (struct segment){at + (from - start), start_of(part, from), unit, part->original},
                  next - from);

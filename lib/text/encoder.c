@@ -14,8 +14,8 @@ enum {
 
 static bool entry_is(const struct piece_entry *entry, const char *bytes, size_t size)
 {
-    return entry->size == size && entry->bytes[0] == bytes[0] && /* usually false, which saves
-                                                                  * memcmp */
+    /* usually false, which saves memcmp */
+    return entry->size == size && entry->bytes[0] == bytes[0] &&
            (size == 1 || memcmp(entry->bytes, bytes, size) == 0);
 }
 

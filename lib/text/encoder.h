@@ -30,8 +30,8 @@ struct piece_cache {
     struct piece_entry *entries; /* NULL: no cache, for a short text or for lack of memory */
     size_t mask;
     struct piece_entry *last;  /* the entry used last, or NULL */
-    struct piece_entry *entry; /* stores the tokens that are being added; NULL: they are not stored
-                                * */
+    struct piece_entry *entry; /* stores the tokens that are being added; NULL: they are
+                                * not stored */
     struct text_range part;    /* the range of `entry`'s bytes in the piece */
 };
 

@@ -74,13 +74,8 @@ static value strip(struct jinja_run *run, value self, const struct arguments *gi
     return run->err->kind ? undefined : jinja_text(first, (size_t)(end - first));
 }
 
-enum {
-    SMALL,
-    CAPITALS,
-    FIRST_CAPITAL,
-    TITLE
-}; /* changes of ASCII letters; TITLE: a capital at the
-                                                 * start of each word */
+/* Changes of ASCII letters; TITLE: a capital at the start of each word. */
+enum { SMALL, CAPITALS, FIRST_CAPITAL, TITLE };
 
 static bool is_letter(char c)
 {

@@ -271,8 +271,8 @@ static int read_metaspace(struct stage_list *list, struct stage *step, const str
                           struct err *err)
 {
     static const char *const schemes[] = {"never", "first", "always"}; /* by enum prepend_scheme */
-    bool prefix = true; /* older files have this flag,
-                                                                        * not prepend_scheme */
+    /* older files have this flag, not prepend_scheme */
+    bool prefix = true;
     bool splits = true;
     uint32_t c = 0;
     if (json_bool(value, "add_prefix_space", &prefix, err))

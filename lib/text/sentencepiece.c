@@ -15,10 +15,8 @@
 #include "text/label.h"
 #include "text/sentencepiece.h"
 
-enum {
-    WORD_BYTES_MOST = 1024
-}; /* the most bytes of a word of BPE: all ways to split a word in two
-                                  * are tried */
+/* The most bytes of a word of BPE: all ways to split a word in two are tried. */
+enum { WORD_BYTES_MOST = 1024 };
 
 /* --- protobuf --------------------------------------------------------------------------------- */
 

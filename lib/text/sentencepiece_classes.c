@@ -61,8 +61,8 @@ enum class_flag {
 #define FIRST "<s> <pad> </s> <unk> "
 
 /* `before`, `after`: the words before and after the pieces; the first `skipped` pieces are left
- * out. `single`, `pair`: the tokens around a text $A and a pair $A $B; a colon is before segment 1;
- * @en_XX stands for src_lang or, without src_lang, for en_XX. */
+ * out. `single`, `pair`: the tokens around a text $A and a pair $A $B; a token after a colon has
+ * segment 1; @en_XX stands for src_lang or, without src_lang, for en_XX. */
 static const struct sentencepiece_class {
     const char *name, *models; /* the class without `Fast`; the values of model_type with which a
                                 * folder needs no class */

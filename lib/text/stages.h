@@ -88,11 +88,8 @@ struct stage_row {
     void (*end)(const struct stage *step, struct token_decoder *decoder);
 };
 
-enum {
-    CHANGE_BYTES = 6,
-    CHANGE_NONE = -1
-}; /* for stage_row.change: the most bytes it writes, and
-                                              * its result for a character that stays */
+/* The most bytes that stage_row.change writes; its result for a character that stays. */
+enum { CHANGE_BYTES = 6, CHANGE_NONE = -1 };
 
 /* A kind of stages. `begin` is called for each new step. */
 struct stage_kind {

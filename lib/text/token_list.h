@@ -25,8 +25,8 @@ struct tokens {
     size_t count;
     size_t dropped_count;        /* number of characters of the text without a token */
     struct token *dropped_first; /* the first dropped character, or NULL; id: index of its text */
-    unsigned char *segments;     /* [count] segment of each token of a pair of texts; NULL: one text
-                                  * */
+    unsigned char *segments;     /* [count] segment of each token of a pair of texts; NULL:
+                                  * one text */
     size_t second;               /* of a pair: index of the first token of the second text */
     size_t added[3];             /* special tokens before, between (of a pair) and after texts */
 };

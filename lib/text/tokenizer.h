@@ -22,13 +22,8 @@ struct token_decoder;  /* text/decoder.h */
 struct text_templates; /* text/post_processor.h */
 struct tokenizer;
 
-enum token_role {
-    ROLE_BOS,
-    ROLE_EOS,
-    ROLE_MASK,
-    TOKEN_ROLES
-}; /* roles of tokens in
-                                                                 * tokenizer_config.json */
+/* Roles of tokens in tokenizer_config.json. */
+enum token_role { ROLE_BOS, ROLE_EOS, ROLE_MASK, TOKEN_ROLES };
 
 /* The names of all files that a tokenizer may have; tokenizer_open searches in their order. */
 enum { TOKENIZER_FILES = 15 };

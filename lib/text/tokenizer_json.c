@@ -148,10 +148,7 @@ static int read_bpe(struct stage_reader *reader, struct subword *model, struct e
 
 static int read_unigram(struct stage_reader *reader, struct subword *model, struct err *err)
 {
-    enum {
-        PENALTY = 10
-    }; /* how far the score of an unknown character is below the smallest score
-                            * */
+    enum { PENALTY = 10 }; /* of an unknown character: its score is so far below the smallest */
     const struct json *fields = reader->model;
     const struct word_table *words = model->words;
     double least = DBL_MAX;

@@ -80,7 +80,8 @@ int train_step_open(struct train_step *step, const struct train_step_plan *plan,
     step->weights = parameters_of(new_model);
     if (weights_open(&step->model, config, &new_model->folder, err))
         return -1;
-    step->model.packing_words = true; /* once a step, for all chunks of logits */
+    /* pack the unembedding once a step, for all chunks of logits */
+    step->model.packing_words = true;
     if (place_gradients(step, err) ||
         !(step->texts = arena_alloc(&step->arena, plan->texts, sizeof *step->texts, err)) ||
         !(step->losses = arena_alloc(&step->arena, step->rows, sizeof *step->losses, err))) {
@@ -106,7 +107,7 @@ int train_step_run(struct train_step *step, const struct train_batch *train_batc
     const size_t texts = step->plan.texts, rows = texts * tokens;
     const bool learns = train_batch->share > 0;
     struct batch batch;
-    size_t count = 0; /* of targets */
+    size_t count = 0; /* number of targets */
     const size_t sources = train_batch->source_tokens;
     for (size_t i = 0; i < texts; i++) {
         step->texts[i] = (struct text){.ids = train_batch->ids + i * tokens, .count = tokens};

@@ -41,18 +41,22 @@ float *parameter_of(const struct parameters *parameters, const struct new_model_
 struct train_step_plan {
     struct machine *machine;
     struct new_model *new_model; /* the passes do not modify it */
-    size_t texts;                /* per batch */
-    size_t tokens;               /* per text */
-    float dropout; /* of attention weights, outputs of sublayers, embeddings; 0: none */
+    size_t texts;                /* texts in a batch */
+    size_t tokens;               /* tokens in a text */
+    float dropout; /* rate of dropout of attention weights, outputs of sublayers and embeddings; 0:
+                    * none */
 };
 
 struct train_batch {
     const uint32_t *ids;           /* [texts, tokens] */
-    const uint32_t *targets;       /* [texts, tokens] what to predict there, or BACK_NO_TARGET */
-    const unsigned char *segments; /* [texts, tokens] or NULL */
-    const uint32_t *sources;       /* [texts, source_tokens] of a model with an encoder */
+    const uint32_t *targets;       /* [texts, tokens] the id to predict at each position, or
+                                    * BACK_NO_TARGET */
+    const unsigned char *segments; /* [texts, tokens] token types; NULL: all 0 */
+    const uint32_t *sources;       /* [texts, source_tokens] ids of the sources, for a model with an
+                                    * encoder */
     size_t source_tokens;
-    size_t tokens; /* tokens of each text, at most the plan's; 0: as many */
+    size_t tokens; /* tokens of each text, at most as many as in the plan; 0: as many as in
+                    * the plan */
     uint64_t key;  /* for dropout, see rng.h */
     float share;   /* factor of the gradients: 1 / batches of a step; 0: no gradients, no dropout */
 };
@@ -61,25 +65,28 @@ struct train_step {
     struct train_step_plan plan;
     const struct config *config;
     struct parameters weights, gradients;
-    float **tensors;      /* the gradient of each tensor of `model`, by weights_tensor */
+    float **tensors;      /* the gradient of each tensor of `model`, in the order
+                           * of weights_tensor */
     struct weights model; /* the weights, as the pass uses them */
     size_t rows;          /* rows of all texts */
     struct text *texts;
     double *losses;             /* [rows] */
-    struct arena kept, scratch; /* of a step: of its tape; of the pass and the walk */
+    struct arena kept, scratch; /* memory of one step: `kept` for its tape; `scratch` for the pass
+                                 * and the walk back */
     struct arena arena;
 };
 
 /* Refuse, as not supported, models without gradients of all parameters. */
 int train_step_check(const struct config *config, struct err *err);
 
-/* The objective of a model: the next token; tokens that a mask hides; the text of a source; the
- * class of a text, or, with one class, a number. */
+/* The objective of a model: the next token; tokens that a mask hides; the text that belongs to a
+ * source; the class of a text or, if the model has one class, a number. */
 enum train_objective { TRAIN_NEXT, TRAIN_MASKED, TRAIN_PAIRS, TRAIN_CLASSES };
 
 enum train_objective train_objective_of(const struct config *config);
 
-/* Allocate all memory, with gradients 0. Refuses texts beyond the model's positions. */
+/* Allocate all memory of the steps, with gradients 0. Refuses texts beyond the
+ * model's positions. */
 int train_step_open(struct train_step *step, const struct train_step_plan *plan, struct err *err);
 void train_step_release(struct train_step *step);
 

@@ -158,7 +158,7 @@ int dataset_finish(struct dataset *dataset, size_t tokens, double held_out, stru
     dataset->held_out = (struct dataset_split){dataset->starts + training, out};
     while (training > 1 &&
            dataset->starts[training - 1] + tokens + 1 > dataset->starts[usable - out])
-        training--; /* keeps training texts out of the held-out split; one line stays */
+        training--; /* keeps training texts out of the held-out split; at least one line stays */
     dataset->training = (struct dataset_split){dataset->starts, training};
     return 0;
 }
@@ -174,7 +174,7 @@ void dataset_release(struct dataset *dataset)
 
 /* --- AdamW ------------------------------------------------------------------------------------ */
 
-enum { UPDATE_PART = 8192 }; /* numbers per task */
+enum { UPDATE_PART = 8192 }; /* numbers that one task updates */
 
 int adamw_alloc(struct adamw *adamw, const struct new_model *new_model, struct arena *arena,
                 struct err *err)
@@ -440,7 +440,7 @@ static struct train_batch draw(struct trainer *trainer, const struct dataset_spl
     return (struct train_batch){.ids = trainer->ids, .targets = trainer->targets};
 }
 
-/* Fill one text with a sequence of random ids, repeated; even its length is random. */
+/* Fill one text with a sequence of random ids, repeated; its length is random as well. */
 static void repeat_ids(struct trainer *trainer, size_t text, uint64_t key)
 {
     enum { SHORTEST = 4 };
@@ -519,7 +519,8 @@ static void hash(char digits[SHA256_DIGITS + 1], const char *bytes, size_t size)
     sha256_end(&sha, digits);
 }
 
-/* Write the step, the digest of the dataset, the settings, and the hashes of `others`. */
+/* Write training.json: the step, the digest of the dataset, the settings, and the hashes of
+ * `others`. */
 static void describe(struct buf *out, const struct trainer *trainer, const struct folder *others)
 {
     struct json_writer json = {.buf = out};
@@ -572,7 +573,7 @@ static int read_settings(struct train_checkpoint *state, const struct json *root
 
 /* --- the set of files ------------------------------------------------------------------------- */
 
-/* Files with a hash must be of the same step: they were renamed one after another. */
+/* Check that all files with a hash are from the same step: they were renamed one after another. */
 static int check_files(const struct json *root, const struct folder *folder, struct err *err)
 {
     const struct json *files = json_member(root, "files");
@@ -718,10 +719,11 @@ int train_checkpoint_weights(struct new_model *new_model, const struct folder *f
         if (is_new && slot.id <= SLOT_TRANSFORM_BIAS && config->end == END_POOLED)
             slot.id += SLOT_POOLER - SLOT_TRANSFORM;
         const struct parameter_info info = weights_parameter_of(&weights, slot);
-        const bool has_other = is_new && slot.id >= SLOT_TRANSFORM; /* a head of words */
+        /* a model's head that predicts words */
+        const bool has_other = is_new && slot.id >= SLOT_TRANSFORM;
         if (info.entry && !has_other)
             dtype_to_float(to->data, info.entry->data, info.entry->dtype, to->count);
-        else if (!is_new && slot.id != SLOT_UNEMBED_BIAS) /* which files may lack: it stays 0 */
+        else if (!is_new && slot.id != SLOT_UNEMBED_BIAS) /* files may lack this bias: it stays 0 */
             failed = err_set(err, "'%s': expected tensor '%s' in its files, found none",
                              folder->path, to->name);
     }
@@ -735,7 +737,7 @@ int train_checkpoint_resume(struct trainer *trainer, const struct train_checkpoi
                             struct buf *log, const struct folder *folder, struct err *err)
 {
     struct file file = {0};
-    size_t size = 0; /* bytes of the header and the lines up to this step */
+    size_t size = 0; /* bytes of the log's header and of its lines up to this step */
     if (trainer->dataset->digest != state->digest)
         return err_set(err, "--data: expected the texts that '%s' was trained on, found others",
                        folder->path);

@@ -1,7 +1,8 @@
 /* trainer.h: a training run: texts, an optimiser, steps of several batches with a learning-rate
  * schedule, and checkpoints on disk.
  *
- * What a step draws depends only on settings, texts and step number: a resumed run has equal bits.
+ * The random choices of a step depend only on settings, texts and step number: a resumed run has
+ * equal bits.
  *
  *     if (dataset_add(&dataset, tokenizer, bytes, size, err)) ...            for every file
  *     if (dataset_finish(&dataset, 64, 0.05, err)) ...     64 tokens a text; held out: 5 %
@@ -26,7 +27,7 @@
 
 /* Lines at which texts of a batch may begin, or pairs, in the order of their sources' lengths. */
 struct dataset_split {
-    const uint32_t *items; /* indices of their first tokens; of pairs */
+    const uint32_t *items; /* indices of the lines' first tokens, or of pairs */
     size_t count;
 };
 
@@ -43,31 +44,36 @@ struct dataset {
     size_t start_count;
     struct dataset_pair *pairs; /* [pair_count] */
     size_t pair_count;
-    size_t longest, longest_source; /* of pairs: the text without its first token */
-    const unsigned char *segments;  /* [count] of texts with labels; NULL: none */
-    struct buf id_bytes, start_bytes, pair_bytes, segment_bytes; /* memory of these */
-    size_t tokens;                                               /* per text in a batch */
+    size_t longest, longest_source; /* tokens of the longest text of a pair without its first token,
+                                     * and of the longest source */
+    const unsigned char *segments;  /* [count] token types of texts with labels; NULL: there are no
+                                     * labels */
+    struct buf id_bytes, start_bytes, pair_bytes, segment_bytes; /* memory of the ids and of the
+                                                                  * arrays above */
+    size_t tokens;                                               /* tokens of each text in
+                                                                  * a batch */
     struct dataset_split training, held_out;                     /* set by dataset_finish */
     long long mask;  /* in a masked model: the id that hides a token */
-    uint64_t digest; /* over all tokens */
+    uint64_t digest; /* hash of all tokens */
 };
 
 /* Add the tokens of a text, which is encoded line by line. Errors name the line. */
 int dataset_add(struct dataset *dataset, const struct tokenizer *tokenizer, const char *bytes,
                 size_t size, struct err *err);
 
-/* Add a pair. The model reads the text but for its last token, and learns it but for its first. */
+/* Add a pair of a source and a text. The model reads the text except its last token, and learns to
+ * predict the text except its first token. */
 int dataset_add_pair(struct dataset *dataset, const struct tokens *source,
                      const struct tokens *text, struct err *err);
 
-/* Add a text with its class, or the bits of its number. */
+/* Add a text with its label `target`: the class, or the bits of a number. */
 int dataset_add_labelled(struct dataset *dataset, const uint32_t *ids,
                          const unsigned char *segments, size_t count, uint32_t target,
                          struct err *err);
 
 /* Set the length of texts, and hold out a share of lines, at least one, at the end. Refused unless
- * two lines begin at least `tokens` + 1 tokens before the end; of pairs, unless there are two, none
- * longer than `tokens`. */
+ * two lines begin at least `tokens` + 1 tokens before the end. With pairs, refused unless there are
+ * two, none longer than `tokens`. */
 int dataset_finish(struct dataset *dataset, size_t tokens, double held_out, struct err *err);
 void dataset_release(struct dataset *dataset);
 
@@ -101,9 +107,9 @@ void adamw_step(struct adamw *adamw, struct machine *machine, struct parameters 
 
 struct trainer_settings {
     long long seed, steps, warmup;
-    long long texts;      /* per batch */
-    long long tokens;     /* per text */
-    long long accumulate; /* batches per step */
+    long long texts;      /* texts in a batch */
+    long long tokens;     /* tokens in a text */
+    long long accumulate; /* batches in a step */
     long long save_every; /* interval in steps; 0: at powers of two */
     double rate, decay, clip, dropout;
     double drills; /* share of texts that are random tokens, repeated */
@@ -113,7 +119,7 @@ struct trainer_settings {
 struct trainer_setting {
     const char *name;   /* name in training.json */
     const char *option; /* command-line option */
-    size_t offset;      /* in struct trainer_settings */
+    size_t offset;      /* offset of the value in struct trainer_settings */
     bool whole;
     double min, max;
 };
@@ -128,8 +134,8 @@ double trainer_setting_value(const struct trainer_settings *settings,
 /* --- training --------------------------------------------------------------------------------- */
 
 struct trainer_report {
-    double loss;          /* mean over the step's batches */
-    double gradient_norm; /* before clipping */
+    double loss;          /* mean loss of the step's batches */
+    double gradient_norm; /* norm of all gradients before clipping */
     double rate;
 };
 
@@ -140,7 +146,7 @@ struct trainer {
     struct adamw adamw; /* adamw.steps is the number of completed steps */
     uint32_t *ids, *targets, *sources;
     unsigned char *segments;
-    const struct dataset_pair **pairs; /* [texts] of a batch */
+    const struct dataset_pair **pairs; /* [texts] the pairs of a batch */
     struct arena arena;
 };
 
@@ -158,8 +164,8 @@ int trainer_step(struct trainer *trainer, struct trainer_report *report, struct 
 int trainer_evaluate(struct trainer *trainer, double *loss, struct err *err);
 
 /* --- checkpoint: the model's folder with training.safetensors (the state of AdamW), log.csv (a
- * line per step) and training.json (settings, step, and the SHA-256 of all others but the log).
- * training.json is renamed last: --resume then detects a crash between two renames. */
+ * line per step) and training.json (settings, step, and the SHA-256 of all other files except the
+ * log). training.json is renamed last: --resume then detects a crash between two renames. */
 
 struct train_checkpoint {
     struct trainer_settings settings;
@@ -177,8 +183,9 @@ int train_checkpoint_write(const struct trainer *trainer, const struct new_model
 int train_checkpoint_open(struct train_checkpoint *state, const struct folder *folder,
                           struct err *err);
 
-/* Read the weights of a model's folder into a new model with the same config; read a checkpoint's
- * state into the trainer, and append its log up to the step to `log`. */
+/* train_checkpoint_weights reads the weights of a model's folder into a new model with the same
+ * config. The other function reads the state of a checkpoint into the trainer, and appends its log
+ * up to that step to `log`. */
 int train_checkpoint_weights(struct new_model *new_model, const struct folder *folder,
                              struct err *err);
 int train_checkpoint_resume(struct trainer *trainer, const struct train_checkpoint *state,

@@ -17,14 +17,14 @@ enum { FIRST_PAIRS = 256 };
 
 struct learn_piece {
     const char *bytes;
-    size_t size;   /* number of symbols; at first, of bytes */
+    size_t size;   /* number of symbols of the piece; at first the number of its bytes */
     size_t first;  /* index of the piece's first symbol in `symbols` */
     int64_t count; /* occurrences in all texts */
 };
 
 struct learn_pair {
     uint32_t left, right;
-    int64_t count; /* 0: the slot is free, or its pair occurs no more */
+    int64_t count; /* occurrences of the pair; 0: the slot is free, or its pair no longer occurs */
     bool used;
 };
 
@@ -158,7 +158,7 @@ static int merge_all(struct bpe_learner *l, const struct learn_token *pair, uint
 
 static int spell_pieces(struct bpe_learner *l, struct err *err)
 {
-    uint32_t ids[BPE_LEARN_BYTES] = {0}; /* by byte; ascending by the characters of the bytes */
+    uint32_t ids[BPE_LEARN_BYTES] = {0}; /* ids by byte, in the order of the bytes' characters */
     size_t total = 0;
     for (size_t i = 0; i < l->piece_count; i++) {
         l->pieces[i].first = total;
@@ -288,7 +288,7 @@ static enum glyph part_at(const struct line *line, size_t at, size_t *length)
 /* True if spaces separate two characters of scripts without spaces. */
 static bool is_spaced(const struct line *line)
 {
-    bool after = false; /* a character of these scripts came before, perhaps with spaces after */
+    bool after = false; /* a character of such a script was the last, perhaps followed by spaces */
     bool blank = false;
     size_t length = 0;
     for (size_t at = 0; at < line->size; at += length) {

@@ -17,21 +17,22 @@
 struct buf;
 
 /* --- byte-level BPE, as for GPT-2, in pieces of its pattern (matcher.h): the most frequent pair of
- * adjacent tokens, of equals the one with the lowest ids, becomes a token, again and again. */
+ * adjacent tokens, of equally frequent pairs the one with the lowest ids, becomes a token, again
+ * and again. */
 
 enum { BPE_LEARN_BYTES = 256, BPE_LEARN_MAX = 65536 };
 
 struct bpe_learner {
     struct hash_table numbers; /* index of each piece, by its bytes */
-    struct arena arena;        /* memory of all but `numbers` and `pairs` */
+    struct arena arena;        /* memory of all fields except `numbers` and `pairs` */
     struct learn_piece *pieces;
     size_t piece_count;
-    uint32_t *symbols; /* of all pieces, each from piece->first on */
+    uint32_t *symbols; /* the symbols of all pieces; a piece begins at piece->first */
     struct learn_pair *pairs;
     size_t pair_count, pair_slots;
     struct learn_token *tokens; /* [token_count] 256 bytes, then merged pairs */
     size_t token_count;
-    uint32_t signs[BPE_LEARN_BYTES];      /* characters of the byte alphabet, by id */
+    uint32_t signs[BPE_LEARN_BYTES];      /* the characters of the byte alphabet by token id */
     const struct progress_sink *progress; /* receives the number of tokens; NULL: none */
 };
 
@@ -41,7 +42,8 @@ int bpe_learner_add(struct bpe_learner *learner, const char *text, size_t size, 
 /* Learn until there are `size` tokens, at least 256, or no pair occurs twice. */
 int bpe_learner_run(struct bpe_learner *learner, size_t size, struct err *err);
 
-/* Append the files. Ids begin with all bytes, in the order of their characters, as in GPT-2. */
+/* Append the contents of vocab.json or merges.txt. Ids begin with all bytes, in the order of their
+ * characters, as in GPT-2. */
 void bpe_learner_vocab(const struct bpe_learner *learner, struct buf *json);
 void bpe_learner_merges(const struct bpe_learner *learner, struct buf *lines);
 
@@ -58,7 +60,8 @@ struct word_list {
     struct word *words;
     size_t count;
     struct arena arena;
-    struct word unspaced; /* the first run of two or more that was split; empty: none was */
+    struct word unspaced; /* the first run of two or more such characters that was split; empty:
+                           * none was split */
 };
 
 /* Add the words of a text in order. Bytes that are not UTF-8 are an error with their offset. */

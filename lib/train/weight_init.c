@@ -13,7 +13,7 @@
 #include "model/new_model.h"
 #include "model/parameter_table.h"
 
-enum { BLOCK = 16 /* normal numbers at once */, PAIRS = BLOCK / 2 };
+enum { BLOCK = 16 /* normal numbers that are made at once */, PAIRS = BLOCK / 2 };
 
 static const double pi = 3.14159265358979323846;
 
@@ -67,7 +67,8 @@ static inline float log_float(float x)
     p = fmaf(p, m, 2.0000714765e-1f);
     p = fmaf(p, m, -2.4999993993e-1f);
     p = fmaf(p, m, 3.3333331174e-1f);
-    p = fmaf(p * m, square, e * -2.12194440e-4f); /* ln 2 = large + small part: the small one */
+    /* the small part of ln 2, which is in two parts */
+    p = fmaf(p * m, square, e * -2.12194440e-4f);
     p = fmaf(square, -0.5f, p);
     return fmaf(e, 0.693359375f, m + p);
 }
@@ -117,7 +118,7 @@ static void make_normal(float *x, size_t blocks, float mean, float spread)
 
 /* --- tensors ---------------------------------------------------------------------------------- */
 
-/* Numbers in [0, 1). */
+/* Draw numbers in [0, 1). */
 static void draw_floats(struct torch_random *random, float *x, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -181,7 +182,7 @@ struct weight_drawing {
     struct new_model *new_model;
     const struct weight_init *init;
     struct torch_random random;
-    struct arena scratch; /* of one tensor */
+    struct arena scratch; /* memory for one tensor */
 };
 
 static float *take_scratch(struct weight_drawing *drawing, size_t count, struct err *err)
@@ -201,8 +202,8 @@ static struct new_model_tensor *tensor_of(const struct weight_drawing *drawing, 
 
 /* --- bare attention --------------------------------------------------------------------------- */
 
-/* torch.rand for head `head` of `heads`, which are stored side by side in a matrix; nothing if the
- * model lacks the matrix. */
+/* Draw torch.rand for head `head` of the `heads` heads that are side by side in a matrix. Do
+ * nothing if the model lacks the matrix. */
 static int draw_head(struct weight_drawing *drawing, const struct new_model_tensor *matrix,
                      size_t head, size_t heads, struct err *err)
 {
@@ -236,8 +237,8 @@ static int draw_rand(struct weight_drawing *drawing, size_t layer, struct err *e
     return draw_head(drawing, tensor_of(drawing, SLOT_O, layer), 0, 1, err);
 }
 
-/* nn.Linear: the weight is stored as [out, in]. The ranges of weight and bias are both 1/√in, but
- * computed by different formulas, which round differently. */
+/* Draw the numbers of nn.Linear, whose weight is stored as [out, in]. The ranges of weight and bias
+ * are both 1/√in, but computed by different formulas, which round differently. */
 static int draw_linear(struct weight_drawing *drawing, int id, size_t layer, struct err *err)
 {
     const struct new_model_tensor *matrix = tensor_of(drawing, id, layer);
@@ -302,7 +303,7 @@ static int draw_attention(struct weight_drawing *drawing, struct err *err)
 
 /* --- GPT-2 and other decoders ----------------------------------------------------------------- */
 
-/* A matrix, or a stack of them. */
+/* True for a matrix, or a stack of matrices. */
 static bool is_matrix(const struct new_model_tensor *tensor)
 {
     return tensor->rank > 1 && !(tensor->slot.id & 1);
@@ -319,20 +320,23 @@ static void draw_decoder(struct weight_drawing *drawing, bool linear)
     struct torch_random *random = &drawing->random;
     double spread = config->initializer_range;
     torch_random_seed(&drawing->random, drawing->init->seed);
-    for (const struct new_model_tensor *t = first; t < end; t++) { /* modules are made */
+    /* numbers drawn when modules are made */
+    for (const struct new_model_tensor *t = first; t < end; t++) {
         bool is_bias = t->slot.id & 1;
         if (t != head && (is_matrix(t) || (linear && is_bias)))
             (linear && t->slot.layer >= 0 ? torch_random_skip_uniform
                                           : torch_random_skip_normal)(random, t->count);
     }
-    for (const struct new_model_tensor *t = first; t < end; t++) { /* modules are initialised */
+    /* numbers drawn when modules are initialised */
+    for (const struct new_model_tensor *t = first; t < end; t++) {
         bool ends_branch = !linear && (t->slot.id == SLOT_O || t->slot.id == SLOT_DOWN);
         if (ends_branch)
             torch_random_skip_normal(random, t->count);
         if (t != head && is_matrix(t))
             torch_random_normal(random, t->data, t->count, 0,
                                 ends_branch ? spread / sqrt(2 * (double)config->n_layer) : spread);
-        else if (t->rank == 1 && !(t->slot.id & 1)) /* norms scale by 1, corrected copies by 0 */
+        /* norms begin with the scale 1, corrected copies with 0 */
+        else if (t->rank == 1 && !(t->slot.id & 1))
             for (size_t i = 0; i < t->count; i++)
                 t->data[i] = config->norm_offset || t->slot.id == SLOT_COPY_SCALE ? 0 : 1;
         if (t->slot.id == SLOT_DOWN)

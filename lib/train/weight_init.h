@@ -1,5 +1,5 @@
-/* weight_init.h: initial weights: the random numbers that PyTorch draws from the same seed: models
- * of textbooks that begin with torch.manual_seed(123) get the same weights.
+/* weight_init.h: initial weights, which are the random numbers that PyTorch draws from the same
+ * seed. Models of textbooks that begin with torch.manual_seed(123) get the same weights.
  *
  * Bare attention, as in textbooks: `torch.manual_seed(123); nn.Embedding(50000, 3)`, whose first
  * rows are used; then the seed again, and layer by layer
@@ -9,11 +9,13 @@
  *     LINEAR: nn.Linear, weight and bias, for W_query, W_key, W_value and the output projection
  *
  * GPT-2, as GPT2LMHeadModel(config) of transformers since 4.27: every matrix is normal with the
- * standard deviation `initializer_range`, or 1/√(2 n_layer) of it for output projections. All are
- * drawn when modules are made and again when initialised, output projections a third time.
+ * standard deviation `initializer_range`, or 1/√(2 n_layer) of it for output projections. All
+ * matrices are drawn when modules are made, and again when modules are initialised; output
+ * projections are drawn a third time.
  *
- * Decoders like Llama, as LlamaForCausalLM(config): every matrix is normal with that deviation. All
- * are drawn when modules are made, as nn.Embedding and nn.Linear do, and again when initialised.
+ * Decoders like Llama, as LlamaForCausalLM(config): every matrix is normal with the deviation
+ * `initializer_range`. All matrices are drawn when modules are made, as by nn.Embedding and
+ * nn.Linear, and again when modules are initialised.
  *
  *     struct weight_init init = {.seed = 123};
  *     if (new_model_open(&new_model, …) || weight_init_draw(&new_model, &init, err)) ...
@@ -34,16 +36,18 @@ enum { WEIGHT_INIT_TABLE_ROWS = 50000 }; /* rows of the embedding in textbooks *
 
 struct weight_init {
     uint64_t seed;
-    enum weight_init_way way; /* of bare attention */
-    size_t table_rows; /* of its nn.Embedding, raised to vocab_size; 0: WEIGHT_INIT_TABLE_ROWS */
+    enum weight_init_way way; /* how bare attention is drawn */
+    size_t table_rows;        /* rows of bare attention's nn.Embedding, at least vocab_size; 0:
+                        * WEIGHT_INIT_TABLE_ROWS */
     const struct progress_sink *progress; /* receives finished layers; NULL: nothing */
 };
 
-/* Fill a new model that is all 0. Refused, as not supported: models not named above. */
+/* Fill a new model that is all 0. A model of another kind than the three described above is refused
+ * as not supported. */
 int weight_init_draw(struct new_model *new_model, const struct weight_init *init, struct err *err);
 
-/* Fill the classifier of such a model of any family, for weights of a model without one:
- * matrices are normal, with the deviation `initializer_range`. */
+/* Fill the classifier of a model of any family, whose weights come from a model without a
+ * classifier: matrices are normal, with the deviation `initializer_range`. */
 void weight_init_classes(struct new_model *new_model, uint64_t seed);
 
 enum { ORIGIN_SEED = 123 }; /* seed of the bundled random models */
@@ -66,14 +70,16 @@ struct torch_random {
     double second; /* the second number of the last pair, which is drawn next */
 };
 
-/* As torch.manual_seed (only the low 32 bits count), tensor.uniform_(low, high) and torch.rand,
- * tensor.normal_(mean, spread) and torch.randn on a float32 tensor of `count` numbers. */
+/* The same as torch.manual_seed (only the low 32 bits count), as tensor.uniform_(low, high) and
+ * torch.rand, and as tensor.normal_(mean, spread) and torch.randn on a float32 tensor of `count`
+ * numbers. */
 void torch_random_seed(struct torch_random *random, uint64_t seed);
 void torch_random_uniform(struct torch_random *random, float *x, size_t count, double low,
                           double high);
 void torch_random_normal(struct torch_random *random, float *x, size_t count, double mean,
                          double spread);
 
-/* Skip the numbers of a tensor, which use a word each if they are uniform. */
+/* Skip the random numbers of a tensor of `count` numbers: uniform ones, which use a word each, or
+ * normal ones. */
 void torch_random_skip_uniform(struct torch_random *random, size_t count);
 void torch_random_skip_normal(struct torch_random *random, size_t count);
