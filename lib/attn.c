@@ -708,7 +708,7 @@ static const struct weight_row {
     const char *name;
     unsigned char slot, form;
     const char *axes[ATTN_AXES_MAX];
-    const char *alias; /* the name in TransformerLens, in a layer without `blocks.3.` */
+    const char *alias; /* the name in TransformerLens; names of layers have `blocks.3.` before it */
 } weight_rows[] = {
     {"W_E", SLOT_TOKENS, FORM_TURNED, {"word", "channel"}, "embed.W_E"},
     {"W_pos", SLOT_POSITIONS, FORM_TURNED, {"token", "channel"}, "pos_embed.W_pos"},

@@ -63,7 +63,7 @@ void host_object_drop(struct host_object *object)
     if (--handler.objects == 0 && handler.is_set && sigaction(SIGBUS, NULL, &now) == 0 &&
         now.sa_flags & SA_SIGINFO && now.sa_sigaction == answer) {
         sigaction(SIGBUS, &handler.before, NULL);
-        /* else this handler stays: a handler that was set later may call it */
+        /* the previous handler is back; if not, this handler stays, as a later one may call it */
         handler.is_set = false;
     }
     pthread_mutex_unlock(&handler.mutex);

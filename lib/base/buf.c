@@ -59,7 +59,7 @@ void buf_char(struct buf *buf, char c)
     buf_bytes(buf, &c, 1);
 }
 
-/* Each memcpy doubles the repeated bytes, up to their total. */
+/* Each memcpy doubles the number of repeated bytes, up to size · times. */
 void buf_repeat(struct buf *buf, const void *bytes, size_t size, size_t times)
 {
     size_t total = 0;

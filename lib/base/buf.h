@@ -24,7 +24,8 @@ void buf_bytes(struct buf *buf, const void *bytes, size_t size);
 void buf_text(struct buf *buf, const char *text);
 void buf_char(struct buf *buf, char c);
 void buf_repeat(struct buf *buf, const void *bytes, size_t size, size_t times);
-void buf_integer(struct buf *buf, uint64_t number, size_t bytes); /* little-endian */
+void buf_integer(struct buf *buf, uint64_t number, size_t bytes); /* adds `bytes` bytes,
+                                                                   * little-endian */
 void buf_format(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Mark `buf` as out of memory if `part`, from which it is built, is out of memory. */
@@ -33,7 +34,7 @@ void buf_fail_with(struct buf *buf, const struct buf *part);
 /* 0, or -1 with `err` if an addition had no memory. */
 int buf_check(const struct buf *buf, struct err *err);
 
-void buf_clear(struct buf *buf); /* keeps the memory, and `out_of_memory` */
+void buf_clear(struct buf *buf); /* empties the buffer; keeps its memory, and `out_of_memory` */
 void buf_release(struct buf *buf);
 
 /* Check the buffer, copy its text to the arena, release the buffer. NULL with `err` on failure. */

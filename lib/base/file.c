@@ -411,7 +411,7 @@ static const struct folder_file *held_file(const struct folder *folder, const ch
 
 bool folder_has(const struct folder *folder, const char *name)
 {
-    char path[PATH_MAX]; /* not allocated: without memory, the file would seem absent */
+    char path[PATH_MAX]; /* not allocated: if memory were missing, the file would seem absent */
     mode_t kind = 0;
     if (folder->files)
         return held_file(folder, name);
@@ -469,7 +469,7 @@ int folder_read(const struct folder *folder, const char *name,
 enum { CHUNK_BYTES = 1 << 22 }; /* bytes written between two reports of progress */
 
 struct written {
-    size_t done, count; /* bytes */
+    size_t done, count; /* bytes written so far, and bytes of all files */
     const struct progress_sink *progress;
 };
 

@@ -25,7 +25,7 @@ struct file {
         dev_t device;
         ino_t inode;
         struct timespec modified;
-    } version; /* of a mapped file; else zeros */
+    } version; /* version of a mapped file; zeros for other files */
 };
 
 /* Map a file; a pipe, a device or a file of size 0 (in /proc) is read, up to FILE_READ_MAX_BYTES.
@@ -119,7 +119,7 @@ struct folder_file {
 
 struct folder {
     const char *path;                /* the directory, or the name of a model in memory */
-    const struct folder_file *files; /* NULL: the files of the directory */
+    const struct folder_file *files; /* NULL: the folder has the files of the directory on disk */
     size_t file_count;
     struct opened_files *opened; /* not NULL: folder_open adds the names of files here */
 };

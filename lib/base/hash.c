@@ -64,7 +64,7 @@ int hash_index_init(struct hash_index *index, size_t count, struct arena *arena,
 /* --- maps from byte strings ------------------------------------------------------------------- */
 
 struct hash_table_slot {
-    const char *key; /* NULL: free */
+    const char *key; /* NULL: the slot is free */
     size_t size;
     uint32_t hash;
     uint32_t value;
@@ -222,7 +222,7 @@ __attribute__((target("sha,sse4.1"))) static void add_blocks_quickly(uint32_t st
     for (; count > 0; count--, blocks += SHA256_BLOCK_BYTES) {
         __m128i abef_before = abef;
         __m128i cdgh_before = cdgh;
-        __m128i w[4]; /* the last sixteen words of the schedule */
+        __m128i w[4]; /* the last sixteen words of SHA-256's message schedule */
         for (int i = 0; i < 4; i++)
             w[i] = _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)blocks + i), big_end);
         for (int i = 0; i < 16; i++) {

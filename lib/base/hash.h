@@ -62,7 +62,7 @@ enum {
 };
 
 struct hash_index {
-    uint32_t *slots; /* 0: free; else the highest 8 bits of the hash, and number + 1 */
+    uint32_t *slots; /* 0: the slot is free; else the highest 8 bits of the hash, and number + 1 */
     size_t mask;     /* number of slots - 1 */
 };
 
@@ -158,8 +158,8 @@ enum { SHA256_DIGITS = 64, SHA256_BLOCK_BYTES = 64 };
 
 struct sha256 {
     uint32_t state[8];
-    uint64_t size_bytes;                     /* size of all additions */
-    unsigned char block[SHA256_BLOCK_BYTES]; /* an incomplete block */
+    uint64_t size_bytes;                     /* bytes added so far */
+    unsigned char block[SHA256_BLOCK_BYTES]; /* the bytes of a block that is not complete yet */
 };
 
 void sha256_begin(struct sha256 *hash);

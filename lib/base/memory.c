@@ -21,7 +21,8 @@ enum {
     LARGE_BYTES = 96 * 1024,           /* for heap_give_back: more than a block of an arena */
 };
 
-static atomic_size_t fail_countdown; /* 0: no failure is planned */
+static atomic_size_t fail_countdown; /* allocations left until one fails; 0: no failure
+                                      * is planned */
 static atomic_int fail_for_ever;
 static atomic_bool has_failed;
 
@@ -133,7 +134,7 @@ enum {
 
 struct arena_block {
     struct arena_block *older;
-    size_t size_bytes; /* from the first aligned byte on */
+    size_t size_bytes; /* bytes of the block from its first aligned byte on */
     size_t used_bytes;
     bool is_zero; /* the bytes after the used ones are 0 */
     char *start;

@@ -30,7 +30,7 @@ size_t heap_available(void);
 /* From now on, return large freed pieces to the system: malloc would keep them. */
 void heap_give_back(void);
 
-/* malloc for libraries that accept an allocator. NULL on failure. */
+/* The malloc to give to libraries that accept an allocator. NULL on failure. */
 void *heap_hook(size_t size);
 
 /* For tests: fail the nth allocation from now on (0: none) or, `for_ever`, all from the nth on. */
@@ -43,7 +43,7 @@ enum { ARENA_ALIGN_BYTES = 64 }; /* each piece begins with a cache line */
 
 struct arena {
     struct arena_block *newest;
-    size_t taken_bytes; /* the sum of the pieces since the last clear, for reports */
+    size_t taken_bytes; /* bytes of all pieces since the last clear, for reports */
     size_t next_bytes;  /* the least size of the next block, from arena_expect or arena_clear */
 };
 

@@ -62,7 +62,7 @@ bool name_has_ending(const char *name, const char *ending);
 /* True if a list of names, separated by spaces, or NULL, contains a name. */
 bool name_is_among(const char *names, const char *name);
 
-enum { NAMES_GUESS_BYTES = 320 }; /* for the longest near name and the words around it */
+enum { NAMES_GUESS_BYTES = 320 }; /* room for the longest near name and the words around it */
 
 /* Write the end of a message, ": did you mean '…'?", or "" if `name` is NULL. Returns `text`. */
 const char *names_guess(char text[NAMES_GUESS_BYTES], const char *name);
@@ -79,7 +79,7 @@ const char *names_guess(char text[NAMES_GUESS_BYTES], const char *name);
  *         nearest_offer(&nearest, rows[i].name);
  *     if (nearest.name) ...
  */
-enum { NEAREST_CHARACTERS = 64 }; /* longer words and names are near to nothing */
+enum { NEAREST_CHARACTERS = 64 }; /* a longer word or name is near to no other */
 
 struct nearest {
     const char *name; /* the nearest so far, the first of equals, borrowed; NULL: none is near */

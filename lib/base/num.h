@@ -23,7 +23,7 @@ static inline size_t num_max(size_t a, size_t b)
 
 /* --- text ------------------------------------------------------------------------------------- */
 
-/* Capacities for the longest text and its closing 0. */
+/* Bytes of the longest text of a number and its closing 0. */
 enum { NUM_DOUBLE_BYTES = 32, NUM_FLOAT_BYTES = 24, NUM_SIZE_BYTES = 32, NUM_COUNT_BYTES = 20 };
 
 /* Read a text, or `size` bytes (at most 23), that is nothing but a decimal number in [min, max]: no
@@ -45,7 +45,7 @@ size_t num_count(char text[NUM_COUNT_BYTES], uint64_t count);
 /* The value to print with this number of decimals: 0 if it would print as 0.00 or -0.00. */
 double num_shown(double value, int decimals);
 
-/* "s", or "" for 1: "1 token", "2 tokens". */
+/* The ending of a counted noun: "", as in "1 token", or "s", as in "2 tokens". */
 static inline const char *num_plural(size_t count)
 {
     return count == 1 ? "" : "s";

@@ -559,7 +559,8 @@ static int rename_new(const char *from, const char *to)
 static int commit_file(struct stream *stream)
 {
     bool regular = stream->temporary != NULL;
-    int lock = regular ? fcntl(stream->descriptor, F_DUPFD_CLOEXEC, 0) : -1; /* for the rename */
+    /* a duplicate of the descriptor keeps the lock until the rename */
+    int lock = regular ? fcntl(stream->descriptor, F_DUPFD_CLOEXEC, 0) : -1;
     if (close(stream->descriptor) && !stream->failure)
         stream->failure = errno;
     stream->descriptor = -1;

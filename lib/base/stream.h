@@ -25,16 +25,18 @@ struct buf;
 
 struct stream {
     int descriptor;
-    struct buf *memory; /* written to instead of the descriptor, or NULL */
+    struct buf *memory; /* the output goes to this buffer instead of the descriptor; or NULL */
     struct stream *hex; /* gets two digits for each byte instead of the descriptor, or NULL */
     int failure;        /* errno of the first failure; 0: none */
     char *target;       /* path of the file; NULL: a descriptor, buffer or stream of the caller */
-    char *temporary;    /* renamed to `target`; NULL: written in place */
-    bool is_new;        /* commit refuses to replace a file */
-    char *buffer;       /* NULL: closed */
+    char *temporary;    /* path of the temporary file, to be renamed to `target`; NULL: the file is
+                         * written in place */
+    bool is_new;        /* stream_commit refuses to replace an existing file */
+    char *buffer;       /* NULL: the stream is closed */
     size_t used;
-    size_t written_bytes; /* all bytes put in, for reports */
-    uint64_t *sum;        /* the caller's checksum (hash_fnv) of all bytes put in, or NULL */
+    size_t written_bytes; /* number of bytes written to the stream, for reports */
+    uint64_t *sum;        /* the caller's checksum (hash_fnv) of all bytes written to the stream, or
+                           * NULL */
     struct terminal {
         bool shows;   /* the output is a terminal: escape controls, invisible characters and invalid
                        * UTF-8 */
@@ -68,7 +70,7 @@ void stream_text(struct stream *stream, const char *text);
 void stream_char(struct stream *stream, char c);
 void stream_format(struct stream *stream, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-void stream_float(struct stream *stream, float value); /* as num_float */
+void stream_float(struct stream *stream, float value); /* writes digits as num_float does */
 
 /* Write out the buffer now, for a reader that waits for it. */
 void stream_flush(struct stream *stream);
@@ -99,7 +101,7 @@ void stream_remove_temporaries(void);
  *
  * Streams to a terminal write controls (but newline and tab), characters that are invisible (but
  * blanks and joiners) or change the text's direction, and invalid UTF-8 as \xNN, for safety. */
-enum { TERMINAL_SIGN_BYTES = 40 }; /* for the longest colour sequence, or \xNN four times */
+enum { TERMINAL_SIGN_BYTES = 40 }; /* room for the longest colour sequence, or \xNN four times */
 
 /* The length of a colour sequence, `ESC [ numbers m`, at the beginning; 0: none, or one too
  * long. */

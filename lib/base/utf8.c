@@ -241,7 +241,7 @@ bool utf8_is_other(uint32_t character)
 bool utf8_is_mark(uint32_t character)
 {
     if (character == 0x1CF2 || character == 0x1CF3)
-        return true; /* marks in Unicode 9 */
+        return true; /* the character was a mark in Unicode 9 */
     return unicode_kind(character) == UNICODE_MARK && !UNICODE_IS_IN(marks_after_9, character);
 }
 
@@ -332,7 +332,7 @@ bool utf8_ends_leftwards(const char *bytes, size_t size)
 
 enum {
     FEW = 256,           /* most segments have fewer characters */
-    DECOMPOSED_MAX = 18, /* characters of one decomposition: U+FDFA */
+    DECOMPOSED_MAX = 18, /* the most characters of one decomposition, of U+FDFA */
     CLASSES = 256,       /* combining classes, by which marks are sorted */
 };
 

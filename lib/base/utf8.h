@@ -28,7 +28,7 @@ enum unicode_kind {
     UNICODE_CONNECTOR,     /* category Pc, such as _ */
     UNICODE_SIGN,          /* the rest of categories P and S */
     UNICODE_ALPHABETIC,    /* category S with the property Alphabetic, such as Ⓐ */
-    UNICODE_JOINER,        /* U+200C and U+200D */
+    UNICODE_JOINER,        /* the joiners U+200C and U+200D */
 };
 
 enum {
@@ -93,15 +93,15 @@ bool utf8_is_mark(uint32_t character);
 
 /* --- characters in bytes ---------------------------------------------------------------------- */
 
-enum { UTF8_REPLACEMENT = 0xFFFD }; /* stands for bytes that are not UTF-8 */
+enum { UTF8_REPLACEMENT = 0xFFFD }; /* the character for bytes that are not UTF-8 */
 
-/* True for a byte after the first of a character. */
+/* True for a byte that is not the first byte of its character. */
 static inline bool utf8_continues(char byte)
 {
     return ((unsigned char)byte & 0xC0) == 0x80;
 }
 
-/* The start of a text without a byte order mark. */
+/* The start of a text, after a byte order mark if there is one. */
 static inline const char *utf8_begin(const char *text, size_t size)
 {
     return size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? text + 3 : text;

@@ -302,7 +302,7 @@ static int ignore(void *context, const struct announcement *announced, struct er
 
 /* Measures the time of attention in all layers: from keys and values to the context. */
 struct stopwatch {
-    double begun; /* time at which it was started; 0: it is stopped */
+    double begun; /* seconds at which the stopwatch was started; 0: it is stopped */
     double seconds;
 };
 

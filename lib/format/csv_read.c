@@ -5,8 +5,8 @@
 /* The extent of a record. */
 struct field_extent {
     const char *end; /* the line break of the record, or the end of the file */
-    size_t fields;   /* upper bound of the number of fields */
-    bool open;       /* a quote is not closed before the end of the file */
+    size_t fields;   /* upper bound of the number of fields in the record */
+    bool open;       /* true if a quote is not closed before the end of the file */
 };
 
 /* At the start of a field; in a field without quotes; in quotes; after the closing quote. */

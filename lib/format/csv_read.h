@@ -12,7 +12,7 @@
 struct csv_reader {
     const char *at;
     const char *end;
-    size_t line;    /* line number at `at` */
+    size_t line;    /* number of the line that contains `at` */
     char separator; /* a comma, a semicolon or a tab; a newline: a line is one field */
 };
 

@@ -18,10 +18,10 @@
 enum {
     FEW = 32,   /* numbers in a small block */
     MANY = 256, /* numbers in a large block */
-    SLICE = 16, /* numbers that share a scale in all types */
+    SLICE = 16, /* numbers that share a scale, in all types */
     WORD_BYTES = 4,
     LINE_BYTES = 64, /* cache line */
-    HALF = 16,       /* bits of a scale */
+    HALF = 16,       /* bits of a block's scale */
     SIZE_MOST = 210, /* bytes of the largest block */
 };
 
@@ -115,9 +115,9 @@ static ALWAYS_INLINE int q2_k_factor(const struct blocks *some, int row, int i, 
     return byte_bits(some, row, i, j, 4);
 }
 
-/* The third bits of q; its lower two bits; then sixteen scales of six bits in twelve bytes: first
- * four bits of slices i and i + 8 in one byte, then two bits of slices i, i + 4, i + 8 and i
- * + 12. */
+/* The third bits of q; its lower two bits; then sixteen scales of six bits in twelve bytes: four
+ * bits of slices i and i + 8 share a byte, then two bits of slices i, i + 4, i + 8 and i +
+ * 12 do. */
 static ALWAYS_INLINE int q3_k(const struct blocks *some, int row, int i, int j)
 {
     return (two_bits(some, row, i, 32 + j) | byte_bits(some, row, i % 2 * SLICE + j, i / 2, 1)
@@ -260,7 +260,7 @@ static ALWAYS_INLINE void read_blocks(struct blocks *some, const char *const fro
             __builtin_prefetch(from[row] + ahead + line, 0, 2);
     }
     for (int row = 0; row < DTYPE_ROWS; row += 4)
-        for (int i = 0; i < words; i += 4) { /* the last four may overlap those before */
+        for (int i = 0; i < words; i += 4) { /* the last four words may overlap others */
             int first = i < words - 4 ? i : words - 4;
             read_quads((uint32_t(*)[DTYPE_ROWS]) & some->words[first][row], from + row,
                        layout.words + first * WORD_BYTES);
@@ -509,7 +509,7 @@ static void widen_quants(float *out, const char *in, const struct quants *quants
     float columns[MANY * DTYPE_ROWS];
     for (size_t blocks = count / quants->block, some = 0; blocks > 0; blocks -= some) {
         some = num_min(DTYPE_ROWS, blocks);
-        for (size_t i = 0; i < DTYPE_ROWS; i++) /* the last block also fills missing rows */
+        for (size_t i = 0; i < DTYPE_ROWS; i++) /* copies of the last block replace missing rows */
             from[i] = in + (i < some ? i : some - 1) * quants->bytes;
         quants->columns(&(struct use){.to = columns, .stride = DTYPE_ROWS}, from, 0);
         for (size_t i = 0; i < some; i++, in += quants->bytes)

@@ -45,7 +45,8 @@ enum dtype {
 
 enum { DTYPE_BLOCK_MAX = 256 }; /* a multiple of all block sizes */
 
-/* The name in files, "BF16"; find a type by name, or return false. */
+/* dtype_name: the name of a type in files, "BF16". dtype_find: find the type with a name; false:
+ * there is none. */
 const char *dtype_name(enum dtype dtype);
 bool dtype_find(const char *name, enum dtype *dtype);
 

@@ -14,10 +14,10 @@
 /* A tensor. In a log, the data of `entry` are the printed lines. */
 struct dumped {
     struct safetensors_entry entry;
-    bool is_fortran;   /* its numbers are in Fortran order */
+    bool is_fortran;   /* the numbers of the tensor are in Fortran order */
     bool is_printed;   /* a log: numbers have four decimals, and some are missing */
-    const char *op;    /* in a log, the operation that made it, "ROPE"; else NULL */
-    const char *after; /* in a log, the end of its lines */
+    const char *op;    /* in a log, the operation that made the tensor, "ROPE"; else NULL */
+    const char *after; /* in a log, the end of the tensor's lines */
     double sum;        /* in a log, the sum of all numbers, or of the printed ones; else NaN */
 };
 

@@ -13,7 +13,7 @@
 
 enum {
     LENGTH_BYTES = 8, /* bytes of the length of a text, or of the number of an array's items */
-    KEY_MAX = 65535,  /* bytes of a key, by the format; here also of a tensor's name */
+    KEY_MAX = 65535,  /* the most bytes of a key, by the format; here also of a tensor's name */
     DEFAULT_ALIGNMENT = 32,
     PAIR_BYTES_MIN = 8 + 1 + 4 + 1,        /* least size of a pair: a key, a kind, a value */
     TENSOR_BYTES_MIN = 8 + 1 + 4 + 8 + 12, /* least size of a tensor's entry: a name, a rank, a
@@ -22,7 +22,7 @@ enum {
 
 static const struct {
     const char *name;
-    size_t size; /* bytes of a value; 0: varies */
+    size_t size; /* bytes of a value; 0: the size varies */
     bool is_whole, is_signed;
 } gguf_kinds[GGUF_KINDS] = {
     [GGUF_U8] = {"uint8", 1, true},   [GGUF_I8] = {"int8", 1, true, true},
@@ -34,7 +34,7 @@ static const struct {
     [GGUF_F64] = {"float64", 8},
 };
 
-/* Indexed by ggml's numbers of the types, four per line. */
+/* The types, at the indices that ggml gives them, four in a line. */
 /* clang-format off */
 const struct gguf_type gguf_types[GGUF_TYPES] = {
     {"F32", 1, 4},        {"F16", 1, 2},      {"Q4_0", 32, 18},     {"Q4_1", 32, 20},

@@ -34,7 +34,7 @@ struct gguf_value {
     enum gguf_kind kind;
     enum gguf_kind item_kind; /* kind of an array's items */
     size_t count;             /* number of items; 1 if not an array */
-    const char *bytes;        /* in the file, unaligned */
+    const char *bytes;        /* bytes of the value in the file, not aligned */
     size_t size;
 };
 
@@ -87,7 +87,7 @@ int gguf_open(struct gguf *gguf, const char *path, struct err *err);
 int gguf_read(struct gguf *gguf, struct file *file, struct err *err);
 void gguf_release(struct gguf *gguf);
 
-/* Find a value or a tensor; NULL: none. */
+/* Find the value of a key, or a tensor; NULL: the file has none of this name. */
 const struct gguf_value *gguf_value(const struct gguf *gguf, const char *key);
 const struct gguf_tensor *gguf_find(const struct gguf *gguf, const char *name);
 

@@ -28,12 +28,13 @@ static const char infinity[] = "Infinity"; /* no JSON, but Python writes it */
 struct scanner {
     const char *start, *end;    /* errors count bytes from `start` */
     const char *zero;           /* the first escape \u0000; NULL: none */
-    size_t count;               /* items or members of the last value; 0 if it has none */
+    size_t count;               /* items or members of the last value that was read; 0 if it has
+                                 * none */
     size_t values, text_bytes;  /* so far: the number of all values, and the bytes of all texts as
                                  * written */
-    size_t infinities;          /* so far: values that are Infinity */
+    size_t infinities;          /* so far: number of values that are Infinity */
     struct json_extent *extent; /* to list large containers; NULL: they are not listed */
-    int depth;                  /* arrays and objects that are open */
+    int depth;                  /* number of arrays and objects that are open */
     struct err *err;
 };
 
@@ -78,7 +79,7 @@ static const char *scan_digits(const struct scanner *in, const char *at)
     return at;
 }
 
-/* [-] (0 | 1-9 digits) [. digits] [(e | E) [+ | -] digits] */
+/* Scan a number: [-] (0 | 1-9 digits) [. digits] [(e | E) [+ | -] digits]. */
 static const char *scan_number(const struct scanner *in, const char *at)
 {
     at += *at == '-';
@@ -119,7 +120,7 @@ static int hex_value(int c)
 static const char *scan_unit(const struct scanner *in, const char *at, int *unit)
 {
     *unit = 0;
-    at++; /* the u */
+    at++; /* skip the u */
     for (int i = 0; i < 4; i++, at++) {
         int digit = hex_value(peek(in, at));
         if (digit < 0)
@@ -172,7 +173,7 @@ static const char *scan_character(struct scanner *in, const char *at)
 
 enum { BLOCK_BYTES = 16, BLOCK_BITS = (1 << BLOCK_BYTES) - 1 };
 
-/* A bit for each byte from `first` to `last`, both as signed numbers. */
+/* A set of bits, one for each byte whose value, as a signed number, is from `first` to `last`. */
 static inline unsigned bytes_in(__m128i block, int first, int last)
 {
     __m128i below = _mm_cmplt_epi8(block, _mm_set1_epi8((char)first));
@@ -180,7 +181,7 @@ static inline unsigned bytes_in(__m128i block, int first, int last)
     return (unsigned)_mm_movemask_epi8(_mm_or_si128(below, above)) ^ BLOCK_BITS;
 }
 
-/* A bit for each quote, backslash and control. */
+/* A set of bits, one for each byte that is a quote, a backslash or a control. */
 static inline unsigned bytes_that_stop(__m128i block)
 {
     __m128i quotes = _mm_cmpeq_epi8(block, _mm_set1_epi8('"'));

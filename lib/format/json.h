@@ -127,7 +127,7 @@ struct json_span {
 };
 
 /* The first large objects and arrays of a document, which cursors skip without a scan. */
-enum { JSON_CONTAINERS = 16, JSON_CONTAINER_BYTES = 4096 /* least size */ };
+enum { JSON_CONTAINERS = 16, JSON_CONTAINER_BYTES = 4096 /* least size of a container in bytes */ };
 
 struct json_extent {
     struct json_container {

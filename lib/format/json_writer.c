@@ -31,7 +31,7 @@ static size_t plain_run(const struct json_writer *json, const char *bytes, size_
     for (;;) {
         uint32_t c = 0;
         while (at < size && bytes[at] >= ' ' && bytes[at] < 0x7f && bytes[at] != '"' &&
-               bytes[at] != '\\' && bytes[at] != '<') /* fast path */
+               bytes[at] != '\\' && bytes[at] != '<') /* most characters need no closer check */
             at++;
         size_t length = utf8_decode(&c, bytes + at, size - at);
         if (length == 0 || !is_plain(json, c))
@@ -104,7 +104,7 @@ void json_put_name(struct json_writer *json, const char *name, size_t size)
     json->comma = false;
 }
 
-/* Write what is before a value: a line break, a name, a comma. */
+/* Write the text before a value: a comma, a line break, a name. */
 static void begin_value(struct json_writer *json, const char *name)
 {
     size_t blanks = name && *name == '\n' ? strspn(name, "\n ") : 0;

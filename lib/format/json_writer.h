@@ -23,8 +23,8 @@
 struct json_writer {
     struct stream *stream; /* the destination, which keeps the first error; NULL: `buf` */
     struct buf *buf;
-    bool compact;  /* no blank after a comma or a colon */
-    bool one_line; /* no line breaks */
+    bool compact;  /* write no blank after a comma or a colon */
+    bool one_line; /* write no line breaks */
     bool in_html;  /* escape <, U+2028 and U+2029 in texts and names */
     bool comma;    /* the next value needs a comma */
 };

@@ -13,12 +13,12 @@
 enum pickle_kind {
     PICKLE_NONE = 'N',
     PICKLE_BOOL = 'b',
-    PICKLE_INTEGER = 'i', /* not negative */
+    PICKLE_INTEGER = 'i', /* an integer that is not negative */
     PICKLE_TEXT = 't',
     PICKLE_TUPLE = 'P',
     PICKLE_DICT = 'D',
-    PICKLE_LIST = 'L',    /* without its items */
-    PICKLE_REAL = 'f',    /* without its value */
+    PICKLE_LIST = 'L',    /* a list, without its items */
+    PICKLE_REAL = 'f',    /* a real number, without its value */
     PICKLE_GLOBAL = 'g',  /* a class or a function */
     PICKLE_STORAGE = 'S', /* items "tgtti": "storage", class, name, device, count of elements */
     PICKLE_TENSOR = 'T',  /* items "SiPPbD": storage, offset, shape, strides, … */
@@ -27,9 +27,9 @@ enum pickle_kind {
 
 struct pickle_value {
     enum pickle_kind kind;
-    uint32_t size; /* bytes of a text, items of a tuple, role of a global */
+    uint32_t size; /* bytes of a text, number of items of a tuple, or role of a global */
     union {
-        int64_t integer; /* a class of storages: its enum dtype; a dict: its number */
+        int64_t integer; /* of a class of storages: its enum dtype; of a dict: the dict's number */
         const char *text;
         const struct pickle_value *items;
     };
@@ -49,7 +49,7 @@ enum { PICKLE_BYTES_MAX = 1 << 23 };
 struct pickle_machine {
     const char *at, *end;
     size_t size;
-    struct pickle_value *stack, *memo, *items; /* items of all tuples */
+    struct pickle_value *stack, *memo, *items; /* `items`: the items of all tuples */
     size_t depth, memoized, item_count;
     struct pickle *pickle;
 
@@ -112,7 +112,7 @@ static bool has_form(const struct pickle_value *tuple, const char *form)
 
 /* --- opcodes: `taken` has the values that were popped ----------------------------------------- */
 
-enum { TO_MARK = -1 }; /* pops all values above the last mark, and the mark */
+enum { TO_MARK = -1 }; /* the opcode pops the last mark and all values above it */
 
 static int push(struct pickle_machine *m, struct pickle_value value)
 {
@@ -246,7 +246,7 @@ static int set_items(struct pickle_machine *m, struct err *err)
     return 0;
 }
 
-/* Items of lists are not kept. */
+/* Append to a list: nothing to do, as items of lists are not kept. */
 static int append(struct pickle_machine *m, struct err *err)
 {
     if (m->depth && m->stack[m->depth - 1].kind == PICKLE_LIST)
@@ -406,10 +406,10 @@ static int find(const struct zip_entry **entry, struct pickle_reading *reading, 
 
 struct storage_layout {
     const char *numbers; /* all elements of the storage */
-    size_t count;        /* elements of the storage */
+    size_t count;        /* number of elements of the storage */
     size_t offset;
     size_t strides[SAFETENSORS_RANK_MAX];
-    bool in_rows; /* contiguous: nothing to copy */
+    bool in_rows; /* the elements are contiguous: nothing must be copied */
 };
 
 static int read_storage(struct storage_layout *layout, struct safetensors_entry *entry,

@@ -143,7 +143,8 @@ static int check_size(struct safetensors_entry *entry, struct err *err)
 static int read_entries(struct safetensors *tensors, const struct json *header, struct err *err)
 {
     char found[FOUND_BYTES];
-    size_t most = json_count(header); /* one too many with __metadata__ */
+    /* one more than the tensors if there is a member __metadata__ */
+    size_t most = json_count(header);
     tensors->entries = arena_alloc(&tensors->arena, most, sizeof *tensors->entries, err);
     if (!tensors->entries)
         return -1;
@@ -174,7 +175,7 @@ static int by_range(const void *left, const void *right)
         return a->begin < b->begin ? -1 : 1;
     if (a->end != b->end)
         return a->end < b->end ? -1 : 1;
-    return strcmp(a->name, b->name); /* empty tensors share a range */
+    return strcmp(a->name, b->name); /* by name, as empty tensors share a range */
 }
 
 /* Sorted, each tensor begins where the one before ends, and the last ends with the file. */

@@ -18,7 +18,8 @@ struct buf;
 /* --- a file ---------------------------------------------------------------------------------- */
 
 enum {
-    SAFETENSORS_HEADER_MAX = 100000000, /* bytes; the limit of the reference implementation */
+    SAFETENSORS_HEADER_MAX = 100000000, /* the most bytes of a header, as in the reference
+                                         * implementation */
     SAFETENSORS_RANK_MAX = 8,
 };
 
@@ -27,8 +28,8 @@ struct safetensors_entry {
     enum dtype dtype;
     size_t rank;
     size_t shape[SAFETENSORS_RANK_MAX];
-    size_t count;      /* elements: the product of the shape */
-    const void *data;  /* unaligned; count elements of dtype */
+    size_t count;      /* number of elements: the product of the shape */
+    const void *data;  /* `count` elements of type `dtype`, not aligned */
     size_t begin, end; /* data_offsets; in other formats only end - begin counts, the bytes in the
                         * file */
 };

@@ -150,7 +150,7 @@ static bool is_confirmed(const struct zip_entry *entry, const char *local, const
         memcmp(local + 26, from + 28, 2) == 0 &&
         memcmp(local + LOCAL_BYTES, entry->name, entry->name_size) == 0 && holds(from + 34, 2, 0) &&
         (crc == entry->crc || (described && !crc)) &&
-        memcmp(local + 18, local + 22, 4) == 0 && /* not compressed */
+        memcmp(local + 18, local + 22, 4) == 0 && /* equal sizes: not compressed */
         (holds(local + 18, 4, entry->size) || (described && num_of_bytes(local + 18, 4) == 0));
     return same && (!described || is_described(entry, file));
 }
@@ -202,7 +202,7 @@ int zip_read(struct zip *zip, const struct file *file, const char *writer, struc
              struct err *err)
 {
     struct directory directory = {0};
-    size_t left = file->size; /* bytes for further entries */
+    size_t left = file->size; /* bytes of the file that are left for further entries */
     if (find_directory(&directory, file, writer, err) ||
         hash_table_reserve(&zip->names, directory.count, err))
         return -1;
@@ -329,7 +329,7 @@ int zip_check(struct zip_entry *entry, struct err *err)
 
 /* --- an archive to write ---------------------------------------------------------------------- */
 
-enum { VERSION = 45 }; /* 4.5, of archives with fields of 64 bits */
+enum { VERSION = 45 }; /* version 4.5: archives with fields of 64 bits */
 
 /* Fill fields of 32 bits with ones: an extra field has the number in 64 bits. */
 static void put_all_ones(struct buf *out, size_t bytes)

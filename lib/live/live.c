@@ -29,7 +29,7 @@ struct growing {
     struct live_request of;       /* the request that `pair` was read from, in `arena` */
     float *logits;                /* [V] after the last token; NULL: not known */
     float *weights[2];  /* [tokens], [tokens of the source] attention weights of the last token,
-                        * summed over layers and heads; NULL: no such attention */
+                         * summed over layers and heads; NULL: no such attention */
     struct arena arena; /* memory of the pair */
     struct arena read;  /* memory of the numbers: `logits` and `weights` */
 };

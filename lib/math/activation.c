@@ -21,10 +21,10 @@ static inline float gelu(float x)
     return x * normal_share(x);
 }
 
-/* 0 · x: -infinity becomes NaN, which is an error later, and not 0. */
+/* max(0, x). With 0 · x, -infinity becomes NaN, which is an error later, and not 0. */
 static inline float relu(float x)
 {
-    return x < 0 ? 0.0f * x + 0.0f : x; /* + 0: not -0 */
+    return x < 0 ? 0.0f * x + 0.0f : x; /* adding 0 changes -0 to 0 */
 }
 
 static inline float relu2(float x)
@@ -161,7 +161,7 @@ static const struct activation_row {
     void (*rows)(struct matrix y, struct matrix x, const float *bias);
     void (*backward)(float *dy, const float *x, size_t count); /* NULL: the slope is 1 */
 } activation_rows[] = {
-    /* in the order of the enum */
+    /* rows in the order of enum activation */
     {"none", "x", itself_rows, NULL},
     {"gelu_new", "x / 2 × (1 + tanh(√(2 / π) × (x + 0.044715 × x^3)))", gelu_new_rows,
      gelu_new_backward},
@@ -196,7 +196,7 @@ bool activation_find(const char *name, enum activation *activation)
     const size_t other_count = sizeof other_names / sizeof *other_names;
     size_t row = 0;
     if (names_find(&row, NAMES(activation_rows + 1, ACTIVATION_COUNT - 1), name, strlen(name)))
-        *activation = (enum activation)(row + 1); /* after "none" */
+        *activation = (enum activation)(row + 1); /* the names begin after "none" */
     else if (names_find(&row, NAMES(other_names, other_count), name, strlen(name)))
         *activation = other_names[row].activation;
     else

@@ -1,4 +1,4 @@
-/* activation.h: the functions between the products of an MLP. */
+/* activation.h: activation functions, which are between the two matrix products of an MLP. */
 #pragma once
 
 #include <stdbool.h>

@@ -10,7 +10,7 @@
 #include "math/rows.h"
 
 enum {
-    PART = 1024, /* rows of a round */
+    PART = 1024, /* rows that a thread compares in one round */
     LINE = 64,
     AHEAD = 16 << 10, /* bytes prefetched ahead */
     BYTE_MOST = INT8_MAX,
@@ -158,7 +158,7 @@ int argmax_init(struct argmax *argmax, struct machine *machine, const struct wei
 struct query {
     struct argmax *argmax;
     const float *x;
-    double scale;       /* t */
+    double scale;       /* the scale t of argmax.h */
     double norm, error; /* upper bounds of ‖x‖ and ‖x - tp‖ */
 };
 

@@ -24,18 +24,20 @@ struct thread_buffers;
 
 struct argmax {
     const struct thread_buffers *buffers; /* [thread] */
-    struct weight words;                  /* [n, V] borrowed */
+    struct weight words;                  /* the weight [n, V], borrowed */
     size_t stride;                        /* bytes from row to row of `quants`: n, rounded up to
                                            * cache lines */
-    int8_t *quants;                       /* [V, stride] q, then zeros */
-    float *scales;                        /* [V] s */
+    int8_t *quants;                       /* [V, stride] the quantised rows q, filled up
+                                           * with zeros */
+    float *scales;                        /* [V] the scales s */
     float *errors;                        /* [V] upper bounds of ‖w - sq‖ + 2 n u ‖w‖ */
     float *norms;                         /* [V] upper bounds of ‖sq‖ */
     double largest;          /* an upper bound of the largest ‖w‖; infinity: the rows have
                               * no bounds */
-    int16_t *x;              /* [stride] p, then zeros */
+    int16_t *x;              /* [stride] the quantised vector p, filled up with zeros */
     double *bounds;          /* [V] upper bounds of the products with x */
-    struct argmax_top *tops; /* [parts of the rows] the row with the largest quantised product */
+    struct argmax_top *tops; /* the row with the largest quantised product in each part of
+                              * the rows */
 };
 
 /* Quantise the rows (unless they are too long) on all threads. The arena owns the copy. */

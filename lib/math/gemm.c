@@ -69,7 +69,7 @@ enum {
     GROUP_MOST = 256,  /* the most rows of x that stay in a cache of known size while panels are
                         * read */
     LARGE_GROUP = 512, /* rows of x in a group of other plans: many rows share a panel */
-    TILES_GROUP = 256, /* rows of x with AMX, if x is larger than TILES_CACHE bytes */
+    TILES_GROUP = 256, /* rows of x in a group with AMX, if x is larger than TILES_CACHE bytes */
     TILES_PANELS = 4,  /* panels of one round with AMX, which share the reading of x */
     TILES_CACHE = 512 * 1024,
     FEW_ROWS = 8, /* up to here most time goes to reading W, in pieces of SLAB_ROWS, SLAB_COLUMNS */
@@ -77,13 +77,13 @@ enum {
     SLAB_COLUMNS = 768,
     IN_PLACE_CHUNK = 256, /* terms of a chunk of W read in place: few, as rows of W that are far
                            * apart evict each other */
-    MANY_ROWS = 384,      /* from here on it pays to copy a panel for one use */
+    MANY_ROWS = 384,      /* with at least so many rows of x it pays to copy a panel for one use */
     MANY_ROWS_WIDE = 192, /* MANY_ROWS if rows of W are WIDE floats or more apart */
     WIDE = 2560,
     DOTS_AT_ONCE = 192, /* columns of W, stored as [out, in], that one round reads in place */
     PAIR_CHUNK = 384,   /* pairs of terms in a chunk: a chunk of a panel stays in the second-level
                          * cache */
-    LINE_BYTES = 64,    /* of a cache line */
+    LINE_BYTES = 64,    /* bytes of a cache line */
 
     STREAM_AHEAD = 2048, /* floats of W prefetched ahead if y has one row */
     ROUNDED_ROWS = 16,   /* rows of x that one thread rounds at a time */
@@ -91,7 +91,8 @@ enum {
 
 enum plan_flags {
     BY_ROWS = 1,          /* no panels or kernels: W is read row by row */
-    STRIPS = 2,           /* BY_ROWS, of W stored as [out, in]: see gemv */
+    STRIPS = 2,           /* with BY_ROWS, for W stored as [out, in]: several strips at a time
+                           * (gemv) */
     SEVERAL_PANELS = 4,   /* a kernel reads several panels */
     COPY = 8,             /* each panel is made contiguous before it is used */
     ALIGN = 16,           /* the first panel ends where a cache line begins */
@@ -171,7 +172,8 @@ static struct plan plan_choose(const struct machine *machine, const struct weigh
     bool tiles = w->pairs && kernels_pair_way(machine->kernels) == PAIRS_BY_TILES;
     bool large = rows * w->in * BF16_BYTES > TILES_CACHE;
     bool in_order = kernels_read_in_order(machine->kernels);
-    bool halves = w->rows.data && w->rows.dtype == DTYPE_BF16; /* half the bytes of panels */
+    /* W in bf16 has half the bytes of panels of floats */
+    bool halves = w->rows.data && w->rows.dtype == DTYPE_BF16;
     unsigned evenly = kernels_prefetch_evenly(machine->kernels) ? EVENLY : 0;
     unsigned strips = !cpu_tuning().rows_in_order || w->rows.dtype != DTYPE_F32 ? STRIPS : 0;
     const struct {
@@ -273,7 +275,7 @@ struct product {
     double work; /* number of multiply-adds */
     struct plan plan;
     size_t threads;
-    struct blocking groups, tiles, columns, sum; /* groups and tiles: of the rows of x */
+    struct blocking groups, tiles, columns, sum; /* `groups` and `tiles` divide the rows of x */
     size_t segment;                              /* chunks in a segment of the sum */
     const struct thread_buffers *buffers;        /* [thread] */
     struct kernel_set kernels[BLOCKING_KINDS][BLOCKING_KINDS]
@@ -411,7 +413,8 @@ static void compute_panels(void *context, size_t index, size_t thread)
     struct round round = round_at(p, index);
     size_t row = blocking_start(&p->groups, round.group);
     size_t rows = blocking_size(&p->groups, round.group);
-    bool copies = p->plan.flags & COPY; /* to be contiguous; else kernels read panels in place */
+    /* make panels contiguous first; else kernels read panels in place */
+    bool copies = p->plan.flags & COPY;
     for (size_t chunk = 0; chunk < p->sum.count; chunk++)
         for (size_t panel = round.first; panel < round.end; panel++) {
             size_t offset = (panel - round.first) * rows * p->plan.panel_columns;
@@ -473,7 +476,7 @@ static void compute_columns(void *context, size_t index, size_t thread)
 
 struct rounding {
     struct matrix to, x;
-    bool pairs; /* `to` are pairs; else rounded floats */
+    bool pairs; /* `to` gets pairs; else rounded floats */
 };
 
 FOR_EACH_ISA

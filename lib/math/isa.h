@@ -6,7 +6,7 @@
 
 #include "base/platform.h"
 
-enum { LANES = 16 }; /* floats of an AVX-512 register, on all processors */
+enum { LANES = 16 }; /* chains of a sum on all processors: the floats of an AVX-512 register */
 
 /* A statement for each i below `count`, with lane = i modulo LANES: first in whole steps, which
  * compilers vectorise, then the rest. */

@@ -29,7 +29,7 @@ enum {
 
 /* --- instruction sets ------------------------------------------------------------------------- */
 
-/* libxsmm's own names for LIBXSMM_TARGET. */
+/* The names of instruction sets that libxsmm accepts in LIBXSMM_TARGET. */
 static const struct target_row {
     const char *name;
     enum kernel_target target;
@@ -51,7 +51,7 @@ static bool has_fma(void)
 static enum kernel_target target_of_processor(void)
 {
     bool tiles = false;
-#ifndef __clang__ /* clang 14 does not know the name */
+#ifndef __clang__ /* clang 14 does not know the name amx-bf16 */
     tiles = __builtin_cpu_supports("amx-bf16");
 #endif
     if (!__builtin_cpu_supports("avx2") || !has_fma())
@@ -145,16 +145,17 @@ const struct vector_loops *vectors_best(void)
 
 struct kernel_entry {
     struct kernel kernel;
-    double work;  /* multiply-adds that it was fetched for so far */
-    bool settled; /* it has its code, or never will */
+    double work;  /* multiply-adds for which the kernel was fetched so far */
+    bool settled; /* its code was generated, or never will be */
 };
 
 struct kernels {
     enum kernel_target target;
     enum kernel_target code_target; /* `target`; TARGET_C after the code could not be mapped */
-    unsigned char *write, *run;     /* two mappings of the code; NULL: not mapped */
+    unsigned char *write, *run;     /* two mappings of the memory for code; NULL: it is
+                                     * not mapped */
     size_t code_bytes;
-    kernel_body *floats; /* kernel in C for floats */
+    kernel_body *floats; /* the kernel in C for products of floats */
     enum pair_way way;
     bool way_chosen;
     bool all_code; /* generate code for a kernel with little work as well */
@@ -198,7 +199,7 @@ static const libxsmm_gemm_descriptor *describe(libxsmm_descriptor_blob *blob,
 {
     float beta = shape->accumulate ? 1.0f : 0.0f;
     int prefetch = shape->prefetch ? LIBXSMM_GEMM_PREFETCH_AL2 : LIBXSMM_GEMM_PREFETCH_NONE;
-    if (shape->pairs) /* sizes in numbers, except for the stride of A, in pairs */
+    if (shape->pairs) /* libxsmm counts numbers, but counts pairs in the stride of A */
         return libxsmm_bsgemm_descriptor_init(blob, shape->m, shape->n, 2 * shape->k,
                                               shape->a_stride, 2 * shape->b_stride, shape->c_stride,
                                               1.0f, beta, LIBXSMM_GEMM_FLAG_VNNI_A, prefetch);
@@ -228,7 +229,7 @@ static kernel_code *generate(struct kernels *kernels, const struct kernel_shape 
     libxsmm_generated_code generated = {
         .generated_code = kernels->write + kernels->code_bytes,
         .buffer_size = KERNEL_CODE_MAX,
-        .code_type = 2, /* machine code */
+        .code_type = 2, /* the code is machine code */
         .arch = instructions_for(kernels->code_target, shape),
     };
     const libxsmm_gemm_descriptor *descriptor = describe(&blob, shape);

@@ -25,7 +25,7 @@
 #define GENERATES
 #endif
 
-enum { SUM_SEGMENT = 512 }; /* products of floats in one chain of a sum (gemm.h) */
+enum { SUM_SEGMENT = 512 }; /* the most products of floats in one chain of a sum (gemm.h) */
 
 /* --- instruction sets ------------------------------------------------------------------------- */
 
@@ -61,9 +61,10 @@ void cpu_tuning_pretend(const struct cpu_tuning *tuning);
 
 struct kernel_shape {
     int m, n, k;
-    int a_stride, b_stride, c_stride; /* elements from row to row */
+    int a_stride, b_stride, c_stride; /* elements from one row to the next */
     int accumulate;                   /* 0: C = …, 1: C += … */
-    int prefetch;                     /* 0: none; i: prefetch 1/i of the A of the next call */
+    int prefetch;                     /* 0: no prefetch; i: prefetch 1/i of the A of the
+                                       * next call */
     int pairs;  /* 1: the elements of A and B are pairs of bf16 numbers; m is PAIR_COLUMNS */
     int panels; /* 1: A is panels of floats, one after the other, and n is 1
                    (kernels_read_in_order) */
@@ -73,7 +74,7 @@ struct kernel_shape {
 typedef void kernel_code(const void *a, const void *b, float *c, const void *next_a,
                          const void *next_b, const float *next_c);
 
-/* A kernel in C. */
+/* The type of a kernel that is written in C. */
 typedef void kernel_body(const struct kernel_shape *shape, const void *a, const void *b, float *c,
                          const void *next_a);
 

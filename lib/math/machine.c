@@ -11,7 +11,8 @@
 
 /* --- threads ---------------------------------------------------------------------------------- */
 
-static const double work_worth_threads = 500e3; /* about 10 µs, the cost of waking a thread */
+static const double work_worth_threads = 500e3; /* multiply-adds in about 10 µs, the time to wake a
+                                                 * thread */
 
 /* Iterations of a waiting loop before it sleeps: about 100 µs, longer than most times between
  * two loops of a pass. To wake a thread takes 10 µs. */
@@ -39,7 +40,7 @@ struct pool {
     struct loop loop;
     void *context;
     struct share *shares;     /* [threads] */
-    atomic_size_t generation; /* incremented for every loop, and at the end */
+    atomic_size_t generation; /* incremented for every loop, and when the pool is freed */
     atomic_size_t busy;       /* workers that have not finished this loop */
     atomic_bool closing;
     pthread_mutex_t mutex; /* for threads that sleep until generation or busy changes */
@@ -131,7 +132,7 @@ static void *work(void *argument)
         take_rounds(pool, worker->index);
         if (atomic_fetch_sub(&pool->busy, 1) != 1)
             continue;
-        pthread_mutex_lock(&pool->mutex); /* the last one wakes the caller */
+        pthread_mutex_lock(&pool->mutex); /* the last worker wakes the caller */
         pthread_cond_signal(&pool->done);
         pthread_mutex_unlock(&pool->mutex);
     }

@@ -52,14 +52,15 @@ struct machine {
     struct pool *pool;
     struct kernels *kernels;
     struct thread_buffers *buffers; /* [thread] */
-    float *rounded;                 /* [rounded_size] x rounded to bf16; see machine_hold_rounded */
+    float *rounded;                 /* [rounded_size] memory for x rounded to bf16, see
+                                     * machine_hold_rounded */
     size_t rounded_size;
     bool whole_sums; /* kernels sum without segments (gemm.h): set for training */
     const struct progress_sink *progress; /* counts the layers of a pass; NULL: none */
     struct arena arena;
 };
 
-/* `threads` 0: one for each usable processor. */
+/* Start a machine with `threads` threads; 0: one for each usable processor. */
 int machine_open(struct machine *machine, size_t threads, struct err *err);
 void machine_release(struct machine *machine);
 

@@ -48,7 +48,7 @@ void rng_dropout(float *x, size_t count, uint64_t key, uint64_t number, float ra
 
 void rng_dropout_part(float *x, size_t count, size_t first, uint64_t key, float rate)
 {
-    enum { STEPS = 1 << 24 }; /* the resolution of a float below 1 */
+    enum { STEPS = 1 << 24 }; /* steps from 0 to 1: the resolution of a float below 1 */
     const float factor = 1.0f / (1.0f - rate);
     const float limit = rate * (float)STEPS;
     for (size_t i = 0; i < count; i++)
@@ -77,7 +77,7 @@ void twister_begin(struct twister *twister, uint32_t seed)
     twister->next = TWISTER_WORDS;
 }
 
-/* Mix the word before into word `i`. */
+/* The value of word `i` mixed with the word before it. */
 static uint32_t mixed(const uint32_t *words, unsigned i, uint32_t factor)
 {
     uint32_t before = words[i - 1];

@@ -34,7 +34,7 @@ enum { TWISTER_WORDS = 624 };
 
 struct twister {
     uint32_t words[TWISTER_WORDS];
-    uint32_t next; /* index of the next word; TWISTER_WORDS: all are drawn */
+    uint32_t next; /* index of the next word to draw; TWISTER_WORDS: all words are drawn */
 };
 
 /* init_genrand of the authors, and init_by_array with the seed as one word or two, as Python's
@@ -42,7 +42,7 @@ struct twister {
 void twister_begin(struct twister *twister, uint32_t seed);
 void twister_begin_python(struct twister *twister, uint64_t seed);
 
-/* Make the next words. */
+/* Make the next TWISTER_WORDS words. */
 void twister_renew(struct twister *twister);
 
 static inline uint32_t twister_word(struct twister *twister)

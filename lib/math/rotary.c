@@ -58,7 +58,7 @@ double rotary_frequency(const struct rotary *rotary, size_t pair, size_t length)
     double frequency = plain_frequency(rotary, pair, rotary->theta);
     /* full turns in the length of the training texts */
     double waves = rotary->trained_positions * frequency / TURN;
-    double share = 1; /* from 0, for frequency / factor, to 1, for frequency */
+    double share = 1; /* mixture of both frequencies: 0 is frequency / factor, 1 is frequency */
     switch (rotary->scaling) {
     case ROTARY_PLAIN:
         return frequency;

@@ -18,7 +18,7 @@
 
 enum rotary_scaling {
     ROTARY_PLAIN,
-    ROTARY_LINEAR,       /* f / factor */
+    ROTARY_LINEAR,       /* the frequency f is divided by `factor` */
     ROTARY_DYNAMIC,      /* a larger θ for texts longer than `positions` */
     ROTARY_LLAMA3,       /* f for short waves, f / factor for long ones, a mixture between them */
     ROTARY_YARN,         /* llama3 with another mixture, and an `amplitude` (Peng et al., 2023) */
@@ -26,7 +26,7 @@ enum rotary_scaling {
     ROTARY_PROPORTIONAL, /* f / factor of the first `turning` pairs; the others are not rotated */
 };
 
-enum { ROTARY_PAIRS_MAX = 128 }; /* with longrope, which has a factor for each pair */
+enum { ROTARY_PAIRS_MAX = 128 }; /* the most pairs with longrope: it has a factor for each */
 
 struct rotary {
     size_t components; /* rotated components of a head, even; 0: none */
@@ -41,7 +41,8 @@ struct rotary {
     double low_frequency, high_frequency; /* llama3: low_freq_factor and high_freq_factor */
     double fast, slow;                    /* yarn: beta_fast and beta_slow */
     bool exact;            /* yarn: the ends of the mixture are not rounded to pairs */
-    double amplitude;      /* yarn, longrope: factor of rotated vectors; 0: from `factor` */
+    double amplitude;      /* yarn, longrope: factor of rotated vectors; 0: computed
+                            * from `factor` */
     double long_amplitude; /* longrope: the amplitude of texts longer than trained_positions; 0:
                             * `amplitude` */
     double positions;      /* dynamic: the longest text with this θ; longrope: the longest text */

@@ -12,7 +12,7 @@
 #endif
 
 enum {
-    STREAMED_FLOATS = 256, /* fewer floats are stored through the caches */
+    STREAMED_FLOATS = 256, /* copies of fewer floats go through the caches */
     LINE = 16,             /* floats of a cache line */
 };
 
@@ -149,7 +149,7 @@ void scale_row(float *y, const float *x, size_t count, float factor)
         y[i] = x[i] * factor;
 }
 
-/* Is any element infinite or NaN? */
+/* True if an element is infinite or NaN. */
 FOR_EACH_ISA
 static bool any_special(const float *x, size_t count)
 {
@@ -227,7 +227,7 @@ float max_row(const float *x, size_t count)
     return larger(larger(lanes[0], lanes[2]), larger(lanes[1], lanes[3]));
 }
 
-/* The sum has the order of sum_row. */
+/* The sum is added in the order of sum_row. */
 FOR_EACH_ISA
 float exp_row(float *x, size_t count, float max)
 {

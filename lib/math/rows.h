@@ -10,11 +10,11 @@
 
 struct norm {
     const float *scale; /* [C] */
-    const float *shift; /* [C]; NULL: 0 */
+    const float *shift; /* [C] added at the end; NULL: 0 */
     float epsilon;
     bool rms;     /* the mean is not subtracted */
     float offset; /* added to the scale */
-    bool plain;   /* the scales are 1: the model has none */
+    bool plain;   /* all scales are 1, as the model has no scales */
 };
 
 /* y = (x - mean) / √(variance + ε) · (offset + scale) + shift, row by row; y may be x. */
@@ -30,13 +30,13 @@ void average_rows(struct matrix y, struct matrix x);
 void add_rows(struct matrix y, struct matrix x);
 void add_to_row(float *restrict y, const float *restrict x, size_t count);
 
-/* Limit each number to [-limit, limit]; a NaN stays one. */
+/* Limit each number to [-limit, limit]; NaN stays NaN. */
 void clip_rows(struct matrix x, float limit);
 
 /* x = max(x - mean - deviations · standard deviation, 0), of each row. */
 void thin_rows(struct matrix x, float deviations);
 
-/* y += factor · x, fused; prefetches `count` floats at `later`. */
+/* y += factor · x, by fused multiply-adds; prefetches `count` floats at `later`. */
 void add_scaled_row(float *restrict y, const float *restrict x, size_t count, float factor,
                     const float *later);
 
@@ -51,7 +51,7 @@ enum sines {
  * the angles of SINES_OFFSET are (first + row) / 10000^(i / (C/2 - 1)). */
 void add_sinusoids(struct matrix x, size_t first, enum sines order);
 
-/* y = y · x, and y = c · tanh(y / c), element by element. */
+/* multiply_rows: y = y · x; cap_row: y = cap · tanh(y / cap), element by element. */
 void multiply_rows(struct matrix y, struct matrix x);
 void cap_row(float *y, size_t count, float cap);
 

@@ -24,7 +24,7 @@ static inline float soft_fmaf(float a, float b, float c)
     return (float)sum;
 }
 
-#ifndef fuse_columns /* lib/live/wasi has another, of whole LANES */
+#ifndef fuse_columns /* lib/live/wasi defines another version, for whole LANES */
 /* sums += b · a, each rounded once. */
 static inline void fuse_columns(float *restrict sums, float b, const float *restrict a, int columns)
 {

@@ -15,7 +15,7 @@ bool tiles_ask(void)
     return platform_grants_tiles();
 }
 
-enum { TILE = 16, LINE_BYTES = 64 }; /* TILE: rows and columns */
+enum { TILE = 16, LINE_BYTES = 64 }; /* TILE: rows of a tile, and its columns */
 
 /* The operand of the instruction ldtilecfg. */
 struct tile_shapes {
@@ -33,7 +33,7 @@ struct tile_block {
     float *c;
     size_t a_stride, b_stride, c_stride; /* in bytes */
     size_t rows, columns;
-    size_t shaped[3]; /* rows, columns and pairs that tiles are configured for */
+    size_t shaped[3]; /* the rows, columns and pairs for which the tiles are configured */
     bool accumulate;
     const char *next; /* prefetched, `lines` cache lines a step */
     size_t lines;
@@ -68,7 +68,8 @@ IN_AMX static void set_shapes(struct tile_block *block, size_t pairs)
     }
     __asm__ volatile("ldtilecfg %0"
                      :
-                     : "m"(shapes)); /* gcc believes that _tile_loadconfig reads 8 bytes */
+                     /* not _tile_loadconfig: gcc believes that it reads only 8 bytes */
+                     : "m"(shapes));
 }
 
 static inline float *sums_at(const struct tile_block *block, size_t row, size_t column)
@@ -114,7 +115,7 @@ IN_AMX static ALWAYS_INLINE void add_steps(struct tile_block *block, size_t step
     }
 }
 
-/* Sums over `steps` steps of `pairs` pairs. */
+/* Compute a block: sums over `steps` steps of `pairs` pairs. */
 IN_AMX static void add_block(struct tile_block *block, size_t steps, size_t pairs)
 {
     if (steps == 0 || pairs == 0)

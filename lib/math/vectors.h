@@ -20,9 +20,9 @@
 #include "math/weight.h"
 
 enum {
-    COLUMNS = REGISTERS * VECTOR_FLOATS, /* columns of A at a time */
+    COLUMNS = REGISTERS * VECTOR_FLOATS, /* columns of A that are multiplied at a time */
     THIRDS = ROWS_MAX / 3, /* pointers to every third row of B: strides give the rows between */
-    STEP = 8,              /* numbers of a sum between prefetches */
+    STEP = 8,              /* numbers of a sum between two prefetches */
     LINE_BYTES = 64,
     LINE_FLOATS = 16,
     PANEL_VECTORS = PANEL_FLOATS / VECTOR_FLOATS,
@@ -123,7 +123,7 @@ FOR_ROWS(ADD_ROWS)
 
 static add_rows *const rows_by_count[ROWS_MAX + 1] = {NULL, FOR_ROWS(NAME_ROWS)};
 
-/* All rows of COLUMNS columns, divided as evenly as possible. */
+/* Multiply all rows of B by COLUMNS columns; the rows are divided as evenly as possible. */
 static void add_columns(struct part *part)
 {
     struct part rest = *part;
@@ -149,7 +149,7 @@ static size_t lines_of_step(const struct kernel_shape *shape)
     return (lines + steps - 1) / steps;
 }
 
-/* One row of B and a panel, one segment of the sum after the other. */
+/* Multiply one row of B by a panel, one segment of the sum after the other. */
 IN_VECTORS static ALWAYS_INLINE void multiply_panel(const float *a, const float *b, float *c,
                                                     size_t numbers)
 {
@@ -212,7 +212,7 @@ static ALWAYS_INLINE void prefetch_rows(const struct number_rows *rows, size_t g
     for (size_t i = 0; at % LINE_BYTES == 0 && i < VECTOR_FLOATS; i++) {
         const char *next = rows->at[group + i] + rows->jump + at;
         if (rows->jump == STRIP_AHEAD)
-            __builtin_prefetch(next); /* so near that it stays in the first-level cache */
+            __builtin_prefetch(next); /* read soon: it stays in the first-level cache */
         else
             PREFETCH(next);
     }

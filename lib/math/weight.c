@@ -246,7 +246,7 @@ void weight_copy(float *to, size_t columns, const struct weight *w, struct weigh
         return;
     }
     size_t count = num_min(columns, w->out - piece.column);
-    if (!w->data && !w->halves) { /* there are only panels, of floats or of pairs */
+    if (!w->data && !w->halves) { /* the matrix has only panels, of floats or of pairs */
         for (size_t at = 0; at < piece.rows * count; at++)
             to[at / count * columns + at % count] =
                 weight_element(w, piece.row + at / count, piece.column + at % count);
@@ -306,7 +306,7 @@ static void add_segment(float (*chains)[LANES], struct matrix x, const struct nu
 {
     struct number_rows segment = *rows;
     size_t skipped = dtype_bytes(rows->dtype, first);
-    for (; segment.count < LANES; segment.count++) /* the first row, in place of missing ones */
+    for (; segment.count < LANES; segment.count++) /* the first row replaces missing rows */
         segment.at[segment.count] = segment.at[0];
     for (size_t row = 0; row < LANES; row++)
         segment.at[row] += skipped;

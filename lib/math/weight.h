@@ -70,7 +70,7 @@ float weight_element(const struct weight *w, size_t row, size_t column);
 struct weight weight_columns(const struct weight *whole, size_t first, size_t count);
 bool weight_can_slice(const struct weight *whole, size_t first);
 
-/* Rows [row, row + rows) of a matrix, columns from `column` on. */
+/* A part of a matrix: rows [row, row + rows), columns from `column` on. */
 struct weight_piece {
     size_t row, rows, column;
 };
@@ -91,7 +91,7 @@ const float *weight_row(const struct weight *w, size_t row, size_t column, size_
 struct number_rows {
     const char *at[LANES];
     size_t count;
-    enum dtype dtype; /* as in struct weight_rows */
+    enum dtype dtype; /* F32, BF16 or a quantised type */
     size_t jump;      /* distance in bytes from the place that is read in a row to the place that is
                        * prefetched, such as the row that is read next; 0: nothing is prefetched */
 };

@@ -69,7 +69,7 @@ struct text_limits text_limits_of(size_t text_size)
 
 /* --- a text that changes ---------------------------------------------------------------------- */
 
-/* An alignment whose `unit` and `original` may exceed 32 bits. */
+/* The same as struct alignment, but `unit` and `original` may exceed 32 bits. */
 struct segment {
     size_t at, start, unit, original;
 };

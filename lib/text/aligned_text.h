@@ -29,7 +29,7 @@ struct aligned_text {
     size_t size;
     size_t start; /* position in the original text, if there are no parts */
     const struct alignment *parts;
-    size_t part_count; /* 0: unchanged from `start` on */
+    size_t part_count; /* 0: the text equals the original text from `start` on */
 };
 
 /* The bytes [start, end). */
@@ -54,7 +54,7 @@ static inline struct text_range aligned_text_origin(const struct aligned_text *t
  * "aaaaaaaa" would fill the memory, and patterns that backtrack in every word would take hours. */
 struct text_limits {
     size_t size_max;   /* the most bytes of the text after a step */
-    size_t steps_left; /* steps of backtracking left for searches (matcher.h) */
+    size_t steps_left; /* steps of backtracking that searches may still use (matcher.h) */
 };
 
 enum {

@@ -42,11 +42,13 @@ struct tokenizer_config {
     enum answer prefixes;            /* add_prefix_space */
     enum answer legacy;              /* ANSWER_NO: SentencePiece adds no blank after added tokens */
     enum answer lowers, spaces, strips; /* do_lower_case, tokenize_chinese_chars, strip_accents */
-    enum answer splits_special;         /* split_special_tokens: special tokens are text */
+    enum answer splits_special;         /* split_special_tokens: special tokens in texts are treated
+                                         * as text */
     enum answer separate;               /* separate_vocabs */
     enum answer keeps_accents;          /* keep_accents */
     enum answer language_ends;          /* legacy_behaviour, of NLLB */
-    long long extra_ids;                /* as in T5: 100 if the file does not say */
+    long long extra_ids;                /* number of the tokens <extra_id_N> of T5; 100 if the file
+                                         * does not say */
     const char *class;                  /* tokenizer_class; "": none */
     const char *languages[2];           /* src_lang, tgt_lang; NULL: none */
     const char *language_codes;         /* the name of a list of languages; NULL: none */
@@ -62,7 +64,8 @@ struct tokenizer_config {
 /* Tokens as people read them, for vocabularies that write blanks as signs and bytes as numbers:
  * "▁the" is " the", "<0xE2>" is that byte. */
 struct display_tokens {
-    struct stored_word *stored; /* [count] by id; NULL: words are displayed unchanged */
+    struct stored_word *stored; /* [count] displayed words by id; NULL: words are displayed
+                                 * unchanged */
     size_t count;
     const char *bytes;
 };
@@ -72,8 +75,10 @@ struct tokenizer {
     struct token_set set;
     struct stage *normalizers, *pre_tokenizers, *decoders;
     struct subword model;
-    struct word_table pieces;        /* of Marian's or M2M-100's model; `set` has the vocabulary */
-    struct tokenizer *source;        /* for source texts of an encoder-decoder; NULL: this one */
+    struct word_table pieces;        /* the pieces of Marian's or M2M-100's model, while `set` has
+                                      * the vocabulary */
+    struct tokenizer *source;        /* tokenizer of an encoder-decoder's source texts; NULL: the
+                                      * same as for target texts */
     struct text_templates templates; /* the special tokens around texts, as the files say */
     bool encoded_pieces;             /* the pieces that the model gets are in GPT-2's alphabet */
     struct tokenizer_config config;
@@ -81,7 +86,8 @@ struct tokenizer {
     struct arena arena;
 
     bool literal_special;       /* special tokens in a text are text */
-    struct text_templates used; /* the special tokens around texts in use; at first none */
+    struct text_templates used; /* the special tokens around texts that are used now; at first there
+                                 * are none */
 };
 
 /* Fill a tokenizer from the first supported file of the folder. On failure nothing is held. */

@@ -31,7 +31,7 @@ static int read_template(struct chat *chat, const struct folder *folder,
     return chat->template ? 0 : err_prefix(err, "'%s': --chat: the chat template", folder->path);
 }
 
-/* Seconds since 1970: of SOURCE_DATE_EPOCH, or now. */
+/* The date in seconds since 1970: the value of SOURCE_DATE_EPOCH, or now. */
 static long long date(void)
 {
     const char *given = getenv("SOURCE_DATE_EPOCH");

@@ -19,10 +19,10 @@ struct tokenizer;
 struct chat {
     const char *path; /* the model's folder */
     const struct jinja *template;
-    const char *bos, *eos;      /* tokens; NULL: none */
+    const char *bos, *eos;      /* texts of the BOS and EOS tokens; NULL: there is none */
     bool begins;                /* a BOS that the template writes is part of the text */
     bool dated;                 /* the result depends on the date: SOURCE_DATE_EPOCH, or today */
-    const char *before, *after; /* texts around a message */
+    const char *before, *after; /* the texts that the template puts before and after a message */
 };
 
 /* Read the template of a model's folder: chat_template.jinja, else the member chat_template of

@@ -220,7 +220,8 @@ static void clean(struct buf *token)
         {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"},
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
-        size_t length = strlen(rules[i][0]); /* no replacement is longer */
+        /* no replacement is longer than the text that it replaces */
+        size_t length = strlen(rules[i][0]);
         size_t written = 0;
         for (size_t at = 0; at < token->size;)
             if (token->size - at < length || memcmp(token->bytes + at, rules[i][0], length) != 0) {

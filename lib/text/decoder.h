@@ -29,7 +29,7 @@ struct token_decoder {
     struct decoder_state {
         size_t tokens; /* number of tokens that the step received */
         size_t stripped;
-        bool done; /* no more is stripped at the start */
+        bool done; /* nothing more is stripped at the start of the text */
         bool owes_space;
         struct buf bytes; /* adjacent byte tokens, or the rewritten token */
     } states[DECODER_STEPS_MAX];

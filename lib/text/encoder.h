@@ -15,7 +15,7 @@
 enum {
     PIECE_ENTRY_BYTES = 22,
     PIECE_ENTRY_TOKENS = 8,
-    PIECE_CACHE_ENTRIES_MAX = 8192, /* half a megabyte */
+    PIECE_CACHE_ENTRIES_MAX = 8192, /* entries of 64 bytes: half a megabyte */
 };
 
 struct piece_entry { /* 64 bytes, a cache line */
@@ -58,7 +58,8 @@ struct encoder {
     struct buf scratch;
     struct token_list found; /* WordPiece: tokens of a piece that may still be unknown */
     struct best_ways ways;
-    struct text_rewriter spare; /* memory for the next step that changes a piece */
+    struct text_rewriter spare; /* a rewriter whose memory the next step that changes a
+                                 * piece reuses */
     size_t hint;                /* speeds up aligned_text_origin */
 };
 

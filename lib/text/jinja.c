@@ -20,7 +20,7 @@ static const value undefined = {.kind = JINJA_UNDEFINED}, none = {.kind = JINJA_
 
 struct arguments {
     value items[ARGUMENTS_MAX];
-    const char *names[ARGUMENTS_MAX]; /* NULL: by position */
+    const char *names[ARGUMENTS_MAX]; /* name of each argument; NULL: it is given by position */
     size_t count;
 };
 
@@ -423,7 +423,7 @@ static const struct function {
     {"odd", TEST, divides, false},
 };
 
-/* Tests of the kind of a value: bits 1 << kind. */
+/* Tests that accept some kinds of values, which are bits 1 << kind. */
 static const struct kind_test {
     const char *name;
     unsigned kinds;
@@ -502,7 +502,8 @@ static value slice(struct jinja_run *run, const node *n)
     value of = evaluate(run, n->a);
     value first = n->b ? evaluate(run, n->b) : none, end = n->c ? evaluate(run, n->c) : none;
     value by = n->d ? evaluate(run, n->d) : jinja_integer(1);
-    bool cuts = of.kind == JINJA_TEXT && by.integer == 1; /* a part of the text, not a list */
+    /* the result is a part of the text, not a list */
+    bool cuts = of.kind == JINJA_TEXT && by.integer == 1;
     value items = cuts ? undefined : jinja_items_of(run, of);
     if ((!cuts && !items.kind) || !jinja_is_number(by) || !by.integer)
         return run->err->kind ? undefined : jinja_fail(run, "a slice: expected numbers");
@@ -581,7 +582,7 @@ static value evaluate_call(struct jinja_run *run, const node *n)
                                    : jinja_fail(run, "expected a function");
 }
 
-/* -1, 0 or 1: the order of numbers or texts. */
+/* Compare two numbers or two texts: -1, 0 or 1. */
 static int order(struct jinja_run *run, value a, value b)
 {
     if (jinja_is_number(a) && jinja_is_number(b))

@@ -8,17 +8,17 @@
 typedef struct jinja_node node;
 
 enum {
-    DEPTH_MAX = 200,     /* depth of expressions and statements in each other */
-    NODES_MAX = 1 << 18, /* all expressions and statements */
+    DEPTH_MAX = 200,     /* the most expressions and statements nested in each other */
+    NODES_MAX = 1 << 18, /* the most expressions and statements of a template */
 };
 
 struct reader {
     const char *at, *end;
-    const char *counted; /* `line` is the line of this place */
+    const char *counted; /* the place in the text whose line number is `line` */
     struct arena *arena;
     struct err *err;
     size_t line, depth, nodes;
-    bool at_line_start; /* the text after a tag begins a line */
+    bool at_line_start; /* the text after the last tag begins a line */
 };
 
 /* The line of the reader's place, counted from an earlier or a later place. */
@@ -275,7 +275,7 @@ static node *read_primary(struct reader *reader)
     return made;
 }
 
-/* Read `[…]` after a value: an item, or a slice. */
+/* Read `[…]` after the value `of`: an item, or a slice. */
 static node *read_subscript(struct reader *reader, node *of)
 {
     node *made = make(reader, NODE_ITEM, of, NULL), *parts[3] = {0};
@@ -659,10 +659,10 @@ struct jinja *jinja_parse(const char *text, size_t size, struct arena *arena, st
     char *copy = template ? arena_text(arena, text, size, err) : NULL, *to = copy;
     if (!copy)
         return NULL;
-    for (const char *from = copy; from < copy + size; from++) /* line breaks are \n */
+    for (const char *from = copy; from < copy + size; from++) /* write all line breaks as \n */
         if (*from != '\r' || from[1] != '\n')
             *to++ = *from == '\r' ? '\n' : *from;
-    to -= to > copy && to[-1] == '\n'; /* the last is not part of the template */
+    to -= to > copy && to[-1] == '\n'; /* a line break at the end is not part of the template */
     *to = '\0';
     struct reader reader = {.at = copy,
                             .end = to,

@@ -15,8 +15,8 @@ enum node_kind {
     NODE_BREAK,
     NODE_CONTINUE,
     /* expressions; in a list, `next` is the next expression */
-    NODE_VALUE,    /* value */
-    NODE_NAME,     /* name */
+    NODE_VALUE,    /* a constant: value */
+    NODE_NAME,     /* a variable: name */
     NODE_LIST,     /* a: expressions by `next` */
     NODE_DICT,     /* a: keys by `next`, each with its value as `b` */
     NODE_MEMBER,   /* a.name */

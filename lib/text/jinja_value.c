@@ -11,10 +11,11 @@
 typedef struct jinja_value value;
 
 enum {
-    DEPTH_MAX = 500,     /* depth of expressions, statements, calls and compared values */
+    DEPTH_MAX = 500,     /* the most expressions, statements, calls and compared values in each
+                          * other */
     STEPS_MAX = 1000000, /* expressions, statements, turns of loops, and values that are compared */
     MEBIBYTES_MAX = 64,  /* limit for values that are made, and texts that are read and written */
-    PAIRS_FEW = 16,      /* pairs of a map without an index */
+    PAIRS_FEW = 16,      /* a map with fewer pairs has no index */
 };
 
 static const value undefined = {.kind = JINJA_UNDEFINED};
@@ -47,7 +48,7 @@ value jinja_fail(struct jinja_run *run, const char *format, ...)
 
 /* --- limits ----------------------------------------------------------------------------------- */
 
-/* Whether this many bytes more are within the limit. */
+/* True if `size` more bytes are within the limit. */
 bool jinja_has_room(struct jinja_run *run, size_t size)
 {
     const size_t most = (size_t)MEBIBYTES_MAX << 20;

@@ -17,7 +17,8 @@ struct jinja_run {
     struct jinja_scope *scope, *globals;
     size_t line, steps, depth;
     size_t bytes_before;   /* bytes in the arena before the run */
-    size_t bytes_read;     /* bytes of texts that are read or written, not made */
+    size_t bytes_read;     /* bytes of texts that were read or written, without the bytes
+                            * of values */
     enum node_kind leaves; /* NODE_BREAK or NODE_CONTINUE: the rest of a loop's body is skipped;
                             * else: nothing is skipped */
 };

@@ -11,7 +11,8 @@ static size_t show(char sign[TERMINAL_SIGN_BYTES], const char *bytes, size_t siz
     static const struct {
         const char *blank, *sign;
     } signs[] = {{" ", "␣"}, {"\n", "↵"}, {"\t", "⇥"}, {"\u00a0", "⍽"}};
-    if (size && *bytes >= (is_line ? ' ' : '!') && *bytes <= '~') { /* most characters */
+    /* most characters are visible ASCII */
+    if (size && *bytes >= (is_line ? ' ' : '!') && *bytes <= '~') {
         sign[0] = *bytes;
         sign[1] = '\0';
         return 1;

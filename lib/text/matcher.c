@@ -11,9 +11,9 @@
 
 enum {
     FREE_STEPS = 128,    /* a search of at most this many steps does not count against the limit */
-    STEPS_FACTOR = 4,    /* growth of the limit when the search is repeated */
+    STEPS_FACTOR = 4,    /* factor of the limit when the search is repeated */
     STACK_MAX = 1 << 26, /* the most positions that a search may go back to */
-    DEPTH_MAX = 64,      /* nested parentheses */
+    DEPTH_MAX = 64,      /* the most parentheses in each other */
 
     /* The patterns of all known models are a few hundred bytes, without calls and with few groups.
      * Oniguruma follows each call of a group, \g<name>, again: forty groups that each call the next
@@ -99,11 +99,12 @@ static void add_newer_characters(void)
     static OnigCodePoint newer[CATEGORIES][1 + 2 * RANGES_MAX];
     static OnigCodePoint all[CATEGORIES][1 + 2 * RANGES_MAX];
     const OnigCodePoint *unassigned = ranges_of("Cn");
-    uint8_t empty = unicode_page_of[UNICODE_LAST / UNICODE_PAGE]; /* all UNICODE_CONTROL */
+    /* the page whose code points are all UNICODE_CONTROL */
+    uint8_t empty = unicode_page_of[UNICODE_LAST / UNICODE_PAGE];
     for (OnigCodePoint i = 0; unassigned && i < unassigned[0]; i++)
         for (OnigCodePoint c = unassigned[1 + 2 * i]; c <= unassigned[2 + 2 * i]; c++) {
             if (unicode_page_of[c / UNICODE_PAGE] == empty)
-                c |= UNICODE_PAGE - 1; /* to the end of the page */
+                c |= UNICODE_PAGE - 1; /* skip the rest of the page */
             else if (category_of(c) >= 0)
                 put_range(newer[category_of(c)], c, c);
         }
@@ -252,7 +253,7 @@ static int next_of_regex(struct matcher_walk *walk, struct text_range *match, st
     if (status < 0)
         return explain(walk, status, err);
     *match = (struct text_range){(size_t)walk->found->beg[0], (size_t)walk->found->end[0]};
-    if (match->start > match->end) /* \K in a lookahead */
+    if (match->start > match->end) /* happens for \K in a lookahead */
         match->start = match->end;
     walk->at = match->end;
     if (match->start == match->end) /* continue after the next character */
@@ -496,7 +497,7 @@ static int next_characters(struct matcher_walk *walk, struct text_range *match)
         if (at == walk->size)
             return 0;
         if (row == 1 || row == ROW_ALL || walk->at - at == row)
-            return 1; /* rows of several characters are of ASCII: a byte each */
+            return 1; /* matches of a fixed number of characters are of ASCII, with a byte each */
     }
 }
 

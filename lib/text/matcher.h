@@ -35,7 +35,7 @@ enum splitter_kind {
     SPLITTER_CLIP_SPECIAL,
 };
 
-/* Patterns with a name; the pattern of o200k has no splitter. */
+/* Patterns with a name. The pattern of o200k has a name, but no splitter of its own. */
 struct splitter_pattern {
     const char *name, *pattern;
     enum splitter_kind kind;
@@ -48,7 +48,7 @@ enum {
     PATTERN_O200K,
     PATTERN_CLIP,
     PATTERN_CLIP_SPECIAL,
-    PATTERN_GPT2_SHORT, /* GPT-2's, with its contractions written shorter */
+    PATTERN_GPT2_SHORT, /* GPT-2's pattern with contractions written shorter */
     PATTERN_COUNT
 };
 
@@ -61,7 +61,8 @@ extern const struct splitter_pattern splitter_patterns[PATTERN_COUNT];
 struct matcher {
     bool (*is)(uint32_t character);
     bool near[0x800];    /* results of `is` for characters of one or two bytes */
-    size_t row;          /* characters in a match of `is`; ROW_ALL: all adjacent ones */
+    size_t row;          /* characters in a match of `is`; ROW_ALL: all adjacent characters of the
+                          * kind */
     const char *literal; /* [literal_size] */
     size_t literal_size;
     enum splitter_kind splitter;

@@ -32,7 +32,8 @@ static const struct stage_row rows[ROW_COUNT];
 
 static int lowercase(char bytes[CHANGE_BYTES], uint32_t c)
 {
-    static const char dotted[] = "i̇"; /* of İ, the one letter with two characters in lower case */
+    /* the lower case of İ, the only letter that becomes two characters */
+    static const char dotted[] = "i̇";
     enum { DOTTED_CAPITAL = 0x130 };
     uint32_t small = utf8_small(c);
     if (c == DOTTED_CAPITAL) {
@@ -248,9 +249,9 @@ enum {
 #define VALUE_BIT (1u << 31) /* set in a unit of the trie that is a value, not a byte */
 
 struct charsmap {
-    const uint32_t *units; /* [unit_count] of the trie */
+    const uint32_t *units; /* [unit_count] the units of the trie */
     size_t unit_count;
-    const char *texts; /* replacements */
+    const char *texts; /* the replacements, each of which ends in a 0 */
     size_t text_bytes;
 };
 
@@ -579,7 +580,7 @@ static int read_bert(struct stage_list *list, struct stage *step, const struct j
         json_bool(value, "handle_chinese_chars", &spaces, err) ||
         json_bool(value, "lowercase", &lowers, err))
         return -1;
-    bool strips = lowers; /* the default, also for null */
+    bool strips = lowers; /* the value if the field is absent or null */
     if (json_bool(value, "strip_accents", &strips, err))
         return -1;
     const bool wanted[STEPS] = {cleans, spaces, strips, strips, lowers};

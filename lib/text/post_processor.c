@@ -54,7 +54,7 @@ static int read_flags(struct stage_list *list, struct stage *step, const struct 
                   json_bool(value, "use_regex", &flag, err));
 }
 
-/* Set the templates that a step adds. */
+/* Set the templates of a step; a second step that adds tokens is refused. */
 static int set_templates(struct stage_list *list, const struct text_templates *one, struct err *err)
 {
     struct text_templates *templates = list->templates;
@@ -83,7 +83,7 @@ static void set_template(struct text_template *template, const char *letters, ui
     }
 }
 
-/* BertProcessing and RobertaProcessing */
+/* Read a stage BertProcessing or RobertaProcessing. */
 static int read_around(struct stage_list *list, struct stage *step, const struct json *value,
                        struct err *err)
 {

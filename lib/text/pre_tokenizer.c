@@ -94,7 +94,7 @@ static int pass_changed(const struct stage *step, struct encoder *encoder,
         struct text_piece piece = {&text, {0, text.size}};
         failed = encoder_pass(encoder, step->next, &piece, err);
     }
-    text_rewriter_release(&encoder->spare); /* memory that a later step left */
+    text_rewriter_release(&encoder->spare); /* free memory that a later step has put there */
     encoder->spare = *rewriter;
     return failed;
 }
@@ -270,7 +270,8 @@ static int read_byte_level(struct stage_list *list, struct stage *step, const st
 static int read_metaspace(struct stage_list *list, struct stage *step, const struct json *value,
                           struct err *err)
 {
-    static const char *const schemes[] = {"never", "first", "always"}; /* by enum prepend_scheme */
+    /* in the order of enum prepend_scheme */
+    static const char *const schemes[] = {"never", "first", "always"};
     /* older files have this flag, not prepend_scheme */
     bool prefix = true;
     bool splits = true;

@@ -257,7 +257,7 @@ static int add_unigram(struct tokenizer *tokenizer, const struct sentencepiece *
     struct subword *subword = &tokenizer->model;
     double *scores = arena_alloc(&tokenizer->arena, model->count, sizeof *scores, err);
     float least = FLT_MAX;
-    float most = FLT_MIN; /* the value that SentencePiece has if all scores are negative */
+    float most = FLT_MIN; /* the largest score; FLT_MIN if all are negative, as in SentencePiece */
     if (!scores)
         return -1;
     for (size_t id = 0; id < model->count; id++) {
@@ -268,7 +268,8 @@ static int add_unigram(struct tokenizer *tokenizer, const struct sentencepiece *
         least = piece->score < least ? piece->score : least;
         most = piece->score > most ? piece->score : most;
     }
-    for (size_t id = 0; id < model->count; id++) /* as in SentencePiece, user-defined pieces win */
+    /* user-defined pieces get the best scores, as in SentencePiece */
+    for (size_t id = 0; id < model->count; id++)
         if (model->pieces[id].kind == PIECE_USER_DEFINED)
             scores[id] = (float)model->pieces[id].word.size * most - 0.1;
     subword_find_bytes(subword->byte_ids, subword->words, model->falls_back);

@@ -16,12 +16,12 @@
 
 enum class_flag {
     CLASS_MAPS = 1,    /* characters are mapped as the file says */
-    CLASS_JOINS = 2,   /* blanks become one; else texts are split at white space */
+    CLASS_JOINS = 2,   /* adjacent blanks become one blank; else texts are split at white space */
     CLASS_ALBERT = 4,  /* quotes, accents and capitals change, as tokenizer_config.json says */
     CLASS_STRIPS = 8,  /* blanks before <mask> belong to it */
     CLASS_EXTRAS = 16, /* <extra_id_N> follow the pieces, the last one first */
     CLASS_UNUSED = 32, /* <unk_N> precede the pieces */
-    CLASS_BPE = 64,    /* the file's type; else Unigram */
+    CLASS_BPE = 64,    /* the file has a model of type BPE; else Unigram */
 };
 
 #define LANGUAGES                                                                                \
@@ -237,7 +237,7 @@ static void put_normalizer(struct buf *out, const struct sentencepiece_class *cl
         put_base64(out, rules->charsmap, rules->charsmap_size);
         buf_text(out, "\"}");
         comma = ", ";
-    } else if (class->flags & CLASS_UNUSED) { /* Pegasus */
+    } else if (class->flags & CLASS_UNUSED) { /* the class is Pegasus */
         buf_text(out, "{\"type\": \"Replace\", \"pattern\": {\"String\": \"\\n\"}, \"content\": "
                       "\" \"}");
         comma = ", ";

@@ -29,28 +29,29 @@ enum prepend_scheme { PREPEND_NEVER, PREPEND_FIRST, PREPEND_ALWAYS };
 struct stage {
     struct stage *next;
     const struct stage_row *row;
-    const char *name;       /* as `info` shows it; NULL: a further step of the same type */
+    const char *name;       /* name that `info` shows; NULL: another step of the same stage */
     size_t index;           /* index of the step in its list */
-    struct matcher matcher; /* finds the step's places, often its `content` */
+    struct matcher matcher; /* finds the places that the step changes or splits */
     const char *content;    /* a text of the step, such as a replacement */
     size_t content_size;
 
-    /* normalizers */
+    /* members for normalizers */
     bool left, right; /* Strip: white space on these sides */
     bool first;       /* SentencePiece: a prefix only at the start of the original text */
     bool stays[256];  /* true only for ASCII that the step does not change */
     const struct charsmap *charsmap; /* Precompiled, SentencePiece; NULL: maps nothing */
-    const struct added_tokens *kept; /* SentencePiece: user-defined ones are not mapped */
+    const struct added_tokens *kept; /* SentencePiece: user-defined tokens among these are not
+                                      * mapped */
     bool collapses;                  /* SentencePiece: drop spaces at the start and after spaces */
 
-    /* pre-tokenizers */
+    /* members for pre-tokenizers */
     int (*run)(const struct stage *step, struct encoder *encoder, const struct text_piece *piece,
                struct err *err);
     enum split_behavior behavior;
     bool inverted;               /* matches and the text between them change roles */
     enum prepend_scheme prepend; /* when to put `content` before a piece that lacks it */
 
-    /* decoders */
+    /* members for decoders */
     long long start, stop; /* Strip: how often `content` is removed on each side, at most */
     bool fused;            /* Strip: `start` is for all tokens together, not for each */
     bool strips_first;     /* Metaspace: no space before the first token */
@@ -64,7 +65,7 @@ struct stage_row {
     const char *content;  /* the field that becomes `content` of a step; NULL: none */
     const char *fallback; /* the field's text if it is absent; NULL: it is required */
     int (*read)(struct stage_list *list, struct stage *step, const struct json *value,
-                struct err *err); /* further fields; NULL: there are none */
+                struct err *err); /* reads further fields; NULL: there are none */
     bool adds_steps;              /* `read` adds all steps, if any; its `step` is NULL */
 
     /* A normalizer: `apply` keeps and replaces ranges of a text and drops the rest. If there is a

@@ -24,10 +24,11 @@ struct tokens {
     struct token *items;
     size_t count;
     size_t dropped_count;        /* number of characters of the text without a token */
-    struct token *dropped_first; /* the first dropped character, or NULL; id: index of its text */
+    struct token *dropped_first; /* the first dropped character, or NULL; its `id` is the index of
+                                  * the text */
     unsigned char *segments;     /* [count] segment of each token of a pair of texts; NULL:
                                   * one text */
-    size_t second;               /* of a pair: index of the first token of the second text */
+    size_t second;               /* index of the first token of the second text of a pair */
     size_t added[3];             /* special tokens before, between (of a pair) and after texts */
 };
 
@@ -45,7 +46,7 @@ struct token_list {
     size_t capacity;
     const struct token_sink *sink;
     bool only_ids;        /* positions and `joins` are not needed, and may be unset */
-    size_t dropped_count; /* as in struct tokens */
+    size_t dropped_count; /* number of characters of the text without a token */
     struct token dropped_first;
 };
 
@@ -72,7 +73,7 @@ struct id_list {
     const char *end;
     size_t limit;   /* ids are below it and fit into 32 bits */
     size_t count;   /* number of items read */
-    bool failed;    /* an item was not an id */
+    bool failed;    /* true if an item was not an id */
     bool is_option; /* rules of --ids: an id or more, at most one comma between two; +7, -0 too */
 };
 

@@ -112,7 +112,7 @@ struct token_search {
     const struct added_walk *walk;
     const char *text;
     size_t size;
-    size_t at; /* the text before it is done */
+    size_t at; /* the text before this position is done */
 };
 
 struct match {

@@ -23,20 +23,21 @@ struct added_token {
     const char *pattern; /* the normalized form that is searched for; NULL: the bytes */
     size_t pattern_size;
     uint32_t id;
-    bool special;     /* treated as text if the caller treats special tokens as text */
+    bool special;     /* a special token, which callers may treat as text */
     bool single_word; /* no match next to a character of \w, such as a letter or _ */
-    bool left_strip;  /* includes the white space before it */
-    bool right_strip; /* includes the white space after it */
+    bool left_strip;  /* a match includes the white space before it */
+    bool right_strip; /* a match includes the white space after it */
     bool normalized;
-    bool in_model; /* found by the model, as one of its words */
+    bool in_model; /* the model itself finds the token, as one of its words */
 };
 
 struct added_tokens {
-    struct added_token *items; /* [count] by first byte of the pattern, the longest first */
+    struct added_token *items; /* [count] sorted by the first byte of the pattern, then the longest
+                                * first */
     struct added_token *by_id; /* [count] */
     size_t count;
     size_t first[257];   /* index of the first item for a first byte */
-    size_t count_of[2];  /* by `normalized`: number of tokens */
+    size_t count_of[2];  /* numbers of tokens that are not normalized, and that are */
     bool begins[2][256]; /* by `normalized`: true if a pattern begins with the byte */
 };
 
@@ -53,7 +54,7 @@ struct added_walk {
     bool plain;              /* special tokens are treated as text */
     struct token_list *list; /* gets the tokens that are found */
     int (*between)(void *context, const struct aligned_text *text, struct text_range range,
-                   struct err *err); /* gets each range between tokens, unless empty */
+                   struct err *err); /* gets each range between tokens that is not empty */
     void *context;
 };
 

@@ -34,7 +34,7 @@ static int display_tokens_init(struct tokenizer *tokenizer, struct err *err)
         if (byte >= 0) {
             buf_char(&all, (char)byte);
         } else if (!sign || !matcher_replace(sign, &all, bytes, size, " ", 1)) {
-            all.size = start; /* displayed unchanged */
+            all.size = start; /* the word is displayed unchanged */
             continue;
         }
         stored[id] = (struct stored_word){.start = (uint32_t)start,

@@ -16,10 +16,10 @@
 
 struct buf;
 struct folder;
-struct added_tokens;   /* text/token_set.h */
-struct token_bytes;    /* text/label.h */
-struct token_decoder;  /* text/decoder.h */
-struct text_templates; /* text/post_processor.h */
+struct added_tokens;   /* defined in text/token_set.h */
+struct token_bytes;    /* defined in text/label.h */
+struct token_decoder;  /* defined in text/decoder.h */
+struct text_templates; /* defined in text/post_processor.h */
 struct tokenizer;
 
 /* Roles of tokens in tokenizer_config.json. */
@@ -129,9 +129,10 @@ int tokenizer_role(const struct tokenizer *tokenizer, enum token_role role, uint
                    bool *found, struct err *err);
 
 struct tokenizer_facts {
-    const char *file;     /* the file with the vocabulary; Marian, M2M-100: with the pieces */
+    const char *file;     /* name of the file with the vocabulary or, for Marian and M2M-100, with
+                           * the pieces */
     const char *kind;     /* "words", "byte-level BPE", … */
-    const char *gap;      /* between two tokens when they are joined: "" or a space */
+    const char *gap;      /* the text between two tokens when they are joined: "" or a space */
     const char *prefix;   /* the prefix of WordPiece's tokens that continue a word, "##"; or NULL */
     long long truncation; /* tokens to which other programs truncate a text; 0: no limit */
     bool pads;            /* other programs pad short texts; this one neither truncates nor pads */

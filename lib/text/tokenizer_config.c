@@ -291,7 +291,7 @@ static int merge_listed(struct tokenizer *tokenizer, struct err *err)
     struct token_set *set = &tokenizer->set;
     size_t count = set->added.count;
     uint32_t next_id = (uint32_t)token_set_size(set);
-    struct hash_table present = {0}; /* indices by text */
+    struct hash_table present = {0}; /* indices of the present tokens by text */
     struct added_token *items =
         arena_alloc(&set->arena, count + config->listed_count, sizeof *items, err);
     int failed = !items || hash_table_reserve(&present, count, err);

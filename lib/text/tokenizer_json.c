@@ -13,7 +13,7 @@ struct stage_reader {
     struct tokenizer *tokenizer;
     size_t file_bytes;
     struct json_extent extent;
-    struct json_span vocab, merges; /* NULL bytes: absent */
+    struct json_span vocab, merges; /* bytes of the two tables in the document; NULL: absent */
     struct json *root;              /* the document, in which vocab and merges are null */
     const struct json *model;
 };
@@ -52,7 +52,7 @@ static int parse_rest(struct stage_reader *reader, struct json_cursor at, struct
     return failed || json_unique_keys(reader->root, err) ? -1 : 0;
 }
 
-/* A table of the model, of the kind '{' or '['. */
+/* Open a table of the model, which must be of the kind '{' or '['. */
 static int need_table(struct json_cursor *cursor, struct json_span table, const char *name,
                       char kind, struct err *err)
 {
@@ -254,7 +254,7 @@ int tokenizer_normalize_token(struct tokenizer *tokenizer, struct added_token *t
     return failed;
 }
 
-/* An item of `added_tokens`. */
+/* Read an item of `added_tokens`. */
 static int read_added(struct added_token *token, const struct json *item, struct err *err)
 {
     long long id = -1;

@@ -63,7 +63,7 @@ static const char *const deberta_tokens[NAMED_TOKENS] = {"[CLS]", "[SEP]", "[UNK
 static const struct merges_class {
     const char *name;
     int pattern;
-    bool composes;     /* NFC comes first */
+    bool composes;     /* texts are changed to NFC first */
     const char *model; /* a folder with this model_type and no class uses the row; NULL: none */
     const char *const *usual; /* the usual special tokens; CLS and SEP are put around texts, as
                                * RoBERTa does; NULL: nothing is put around texts */
@@ -99,7 +99,7 @@ static int add_stages(struct tokenizer *tokenizer, const struct folder *folder, 
         return -1;
     for (size_t i = 0; i < CLASS_COUNT && !*tokenizer->config.class; i++)
         if (classes[i].model && strcmp(classes[i].model, type) == 0)
-            found = i; /* the class of a folder without one, by the type of its model */
+            found = i; /* a folder without a class has the class of its model_type */
     const struct merges_class *class = &classes[found];
 
     if (class->usual)
@@ -189,7 +189,7 @@ static int read_lines(void *context, const struct file *file, struct err *err)
     return 0;
 }
 
-/* Let texts be split at each word. */
+/* Make each word an added token, so texts are split at words. */
 static int split_at_words(struct token_set *set, struct err *err)
 {
     size_t count = 0;

@@ -174,7 +174,7 @@ struct word_entry {
 struct word_reader {
     struct word_table *table;
     struct json_cursor at;
-    char kind;       /* '{' or '[' */
+    char kind;       /* '{': words with ids; '[': words in the order of ids */
     size_t id_limit; /* the largest id in a file of this size */
     size_t file_bytes;
     const char *limit;                /* the end of the memory for the words' bytes */
@@ -183,7 +183,7 @@ struct word_reader {
     struct err *err;
 };
 
-/* A word as the file writes it, but without escapes, for messages. */
+/* A word for messages: as the file writes it, but without escapes. */
 static const char *shown(struct json_span word)
 {
     struct json *value = NULL;
@@ -363,7 +363,8 @@ static int read_words(struct word_reader *reader)
     struct word_table *table = reader->table;
     const char *text = reader->at.at;
     size_t text_bytes = (size_t)(reader->at.end - text), quotes = 0, count = 0;
-    for (size_t i = 0; i < text_bytes; i++) /* vectorised: two quotes per word, or more */
+    /* a loop that is vectorised: each word has at least two quotes */
+    for (size_t i = 0; i < text_bytes; i++)
         quotes += text[i] == '"';
     if (word_table_begin(table, quotes / 2, text_bytes, reader->err))
         return -1;

@@ -35,7 +35,7 @@ enum word_form {
     WORD_TEXT,   /* the text itself */
 };
 
-/* The bytes of a word, borrowed. */
+/* A word, whose bytes are borrowed. */
 struct word {
     const char *bytes;
     size_t size;
@@ -52,13 +52,14 @@ struct stored_word {
 
 struct word_table {
     enum word_form form;        /* WORD_BYTES: words are written in GPT-2's alphabet */
-    struct stored_word *stored; /* [size] by id */
+    struct stored_word *stored; /* [size] words by id */
     size_t size;                /* one more than the largest id */
     size_t most_words;
     size_t capacity;
     char *bytes;
     size_t used_bytes;
-    double *scores;          /* [most_words] by id, of ["word", -1.5]; NULL: there are none */
+    double *scores;          /* [most_words] scores by id, from ["word", -1.5]; NULL: there
+                              * are none */
     struct hash_index index; /* ids by words */
     struct arena arena;
 };

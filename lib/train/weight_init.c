@@ -335,8 +335,7 @@ static void draw_decoder(struct weight_drawing *drawing, bool linear)
         if (t != head && is_matrix(t))
             torch_random_normal(random, t->data, t->count, 0,
                                 ends_branch ? spread / sqrt(2 * (double)config->n_layer) : spread);
-        /* norms begin with the scale 1, corrected copies with 0 */
-        else if (t->rank == 1 && !(t->slot.id & 1))
+        else if (t->rank == 1 && !(t->slot.id & 1)) /* scales: 1 of norms, 0 of corrected copies */
             for (size_t i = 0; i < t->count; i++)
                 t->data[i] = config->norm_offset || t->slot.id == SLOT_COPY_SCALE ? 0 : 1;
         if (t->slot.id == SLOT_DOWN)

@@ -38,7 +38,7 @@ struct weight_init {
     uint64_t seed;
     enum weight_init_way way; /* how bare attention is drawn */
     size_t table_rows;        /* rows of bare attention's nn.Embedding, at least vocab_size; 0:
-                        * WEIGHT_INIT_TABLE_ROWS */
+                               * WEIGHT_INIT_TABLE_ROWS */
     const struct progress_sink *progress; /* receives finished layers; NULL: nothing */
 };
 

@@ -363,7 +363,7 @@ enum { FIRST_BYTES = 256 };
 
 struct merge_reader {
     struct bpe *bpe;
-    const char *unit; /* of `number`, for messages: "line" or "merge" */
+    const char *unit; /* what `number` counts, for messages: "line" or "merge" */
     size_t number;
     size_t prefix; /* bytes that a right part loses when it is joined */
     char *text;    /* the text of a merge, without escapes */

@@ -26,7 +26,8 @@ struct bpe_merge {
 struct bpe {
     bool by_characters;             /* the first tokens are characters; else bytes */
     bool fuses_unknown;             /* unknown characters in a row are one unknown token */
-    bool takes_whole;               /* a piece that is an entry is one token, without merges */
+    bool takes_whole;               /* a piece that is a word of the vocabulary is one token,
+                                     * without merges */
     const struct word_table *words; /* the vocabulary, borrowed */
     uint32_t byte_ids[256];         /* ids of tokens by byte: of the byte or, with `by_characters`,
                                      * of the ASCII character; BPE_NONE: none */

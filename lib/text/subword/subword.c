@@ -288,8 +288,8 @@ static int encode_bpe(const struct subword *model, struct encoder *encoder,
 /* --- Unigram: the entries whose scores have the largest sum, by the Viterbi algorithm --------- */
 
 enum {
-    LEAST_WINDOW = 8,       /* more than the bytes of a character */
-    PORTION_BYTES = 1 << 12 /* after these, tokens are added as soon as all paths meet */
+    LEAST_WINDOW = 8,       /* positions in the least ring: more than the bytes of a character */
+    PORTION_BYTES = 1 << 12 /* bytes after which tokens are added as soon as all paths meet */
 };
 
 /* Round a sum to float32 if the model does so, as SentencePiece does. */

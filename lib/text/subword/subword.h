@@ -27,8 +27,8 @@ struct subword {
                        * bpe.unknown */
     struct bpe bpe;
     bool (*joins)[SUBWORD_FRONTS]; /* BPE: [256] by the byte before: true if a piece must not
-                                          * be split before a character; NULL: it is never split */
-    struct word_trie trie;         /* Unigram, WordPiece, words */
+                                    * be split before a character; NULL: it is never split */
+    struct word_trie trie;         /* for Unigram, WordPiece and words */
     const double *scores;          /* Unigram: scores of words by id */
     double unknown_score;
     bool fuses_unknown;
@@ -37,7 +37,7 @@ struct subword {
     const struct word_table *vocabulary; /* Unigram, BPE: tokens get the ids of their texts in it;
                                           * NULL: the ids of `words` */
     bool has_codes;            /* Marian: a text may begin with a language's code, >>fra<< */
-    uint32_t rest;             /* WordPiece: the trie's node of the prefix, ## */
+    uint32_t rest;             /* WordPiece: the node of the trie for the prefix ## */
     bool has_rests;            /* WordPiece: the trie has that node */
     long long most_characters; /* WordPiece: a piece with more is unknown */
 };
