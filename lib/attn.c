@@ -24,11 +24,13 @@
 struct attn_model {
     struct host_object object;
     struct viewer viewer;
-    struct tokenizer *special;         /* adds special tokens; opened when it is needed */
+    struct tokenizer *special;         /* tokenizer that adds special tokens, opened when it is
+                                        * needed */
     size_t runs, steps, packing_bytes; /* `runs`: calls that run texts; `steps`: calls with one
                                         * token for each text */
-    size_t begin, adds_begin;          /* as in attn_counts */
-    struct mechanism mechanism;        /* the model's own; a request may replace it for one call */
+    size_t begin, adds_begin;          /* the fields of these names in attn_counts */
+    struct mechanism mechanism;        /* the model's kind of attention; a request may replace it
+                                        * for one call */
     char name[];                       /* a copy of the caller's name */
 };
 
@@ -48,8 +50,8 @@ static int check_ids(const struct attn_ids *ids, size_t count, const char *thing
     return 0;
 }
 
-/* Every call that runs the model or its tokenizer is between begin_call and end_call, which also
- * ends the settings of its request. */
+/* Begin a call that runs the model or its tokenizer. end_call ends it, and ends the settings of its
+ * request. */
 static int begin_call(struct host_call *call, const struct attn_model *model)
 {
     return err_if(check_given(model, "a model", &call->err) ||
@@ -417,7 +419,7 @@ static struct text text_of(const struct attn_ids *ids, const struct attn_request
 static int run_request(struct host_call *call, struct attn_model *model, const struct attn_ids *ids,
                        size_t count, const struct attn_request *request, struct cache *cache)
 {
-    enum { PASS_TOKENS = 1024 }; /* texts share passes up to this many */
+    enum { PASS_TOKENS = 1024 }; /* texts share a pass up to this many tokens */
     struct err *err = &call->err;
     struct selection selection = {0};
     struct showing showing;

@@ -66,8 +66,8 @@ void attn_close(struct attn_model *model);
  * later ones, and a first one of several texts with many tokens, pack the matrices that they use:
  * this saves time, with the same bits. Packed copies take four bytes for each number (0.6 to 1.3 if
  * a file is quantised), together at most `bytes` (0: nothing; default: SIZE_MAX), and at most half
- * of the memory that is free at the second run. Other matrices are used as the file has them. To be
- * called before the second run. Returns 0, or -1 with `error`. */
+ * of the memory that is free at the second run. Other matrices are used as the file has them. Call
+ * it before the second run. Returns 0, or -1 with `error`. */
 int attn_set_packing(struct attn_model *model, size_t bytes, struct attn_error *error);
 
 /* The ids of a text's tokens, and their bytes [starts, ends). No call reads the `starts`, `ends`
@@ -79,8 +79,8 @@ struct attn_ids {
     size_t *words; /* [count] index of the word of each token, as in attn-cli score --words;
                     * SIZE_MAX: a special token that was added */
     unsigned char *segments; /* [count] token types, for a pair of texts; NULL: all 0 */
-    unsigned char *joins;    /* [count] 1: of the same word or punctuation mark as the token before;
-                           * read with `within_word` */
+    unsigned char *joins;    /* [count] [count] 1: the token belongs to the same word or punctuation
+                              * mark as the token before; read with `within_word` */
 };
 
 /* Tokenize a text of any length with the model's own tokenizer, without special tokens. Returns 0,
@@ -104,16 +104,17 @@ void attn_ids_free(struct attn_ids *ids);
  * NULL with a size of 0 if the id is unknown or the model has no tokenizer. `size` may be NULL. */
 const char *attn_token_text(const struct attn_model *model, uint32_t id, size_t *size);
 
-/* Sizes of a model, of the decoder where an encoder has others; all 0 for NULL. */
+/* Sizes of a model; if the encoder has other sizes than the decoder, the decoder's sizes. All are 0
+ * for a NULL model. */
 struct attn_counts {
     size_t layers, encoder_layers;
     size_t heads, kv_heads;              /* head h uses key/value head h / (heads / kv_heads) */
-    size_t channels, hidden_channels;    /* of the residual stream, of the MLP */
-    size_t key_channels, value_channels; /* of one head */
+    size_t channels, hidden_channels;    /* channels of the residual stream, and of the MLP */
+    size_t key_channels, value_channels; /* channels of keys and of values in one head */
     size_t vocabulary;
-    size_t positions;  /* 0: any number of tokens */
-    size_t begin;      /* id of the token that begins texts, or starts those of a decoder with an
-                        * encoder; SIZE_MAX: none */
+    size_t positions;  /* the most tokens of a text; 0: any number */
+    size_t begin;      /* id of the token that begins texts, or that starts the decoder of a model
+                        * with an encoder; SIZE_MAX: none */
     size_t adds_begin; /* 1: attn_encode_special begins each text with `begin` */
     size_t mask;       /* id that hides a token from a masked model; SIZE_MAX: not masked */
 };
@@ -124,17 +125,19 @@ struct attn_counts attn_count(const struct attn_model *model);
  * data[i · stride[0] + j · stride[1] + k · stride[2]]. */
 struct attn_tensor {
     const char *name; /* "h.0.weights", "enc.0.weights", "logits" */
-    int layer;        /* -1: none */
+    int layer;        /* index of the layer; -1: none */
     const float *data;
     size_t rank;
     size_t shape[ATTN_AXES_MAX];
     size_t stride[ATTN_AXES_MAX];
     const char *axes[ATTN_AXES_MAX]; /* "head", "kv_head", "query", "key", "token", "channel",
                                       * "expert", "dim" or "word" */
-    const size_t *heads; /* [shape[0]] numbers of the heads or kv_heads; NULL: no such axis, a
-                          * weight, or several heads given to an attn_value */
-    size_t text;         /* index of its text in attn_run_all */
-    size_t first[ATTN_AXES_MAX]; /* of an attn_value: the index of the first element on each axis */
+    const size_t *heads; /* [shape[0]] numbers of the heads or kv_heads on the first axis; NULL: no
+                          * such axis, a weight of the model, or several heads given to an
+                          * attn_value */
+    size_t text;         /* index of the tensor's text in attn_run_all */
+    size_t first[ATTN_AXES_MAX]; /* for an attn_value: the index of the first element on
+                                  * each axis */
 };
 
 /* Give a weight of the model as float32 to the sink: "W_E" [word, channel], "W_pos", "W_U"
@@ -156,7 +159,7 @@ int attn_weight(struct attn_model *model, const char *name,
  * attn_report also calls it from other threads. */
 struct attn_value {
     const char *name;
-    const float *data; /* NULL: a function */
+    const float *data; /* the numbers; NULL: the value is a function */
     size_t rank;
     size_t shape[ATTN_AXES_MAX];
     void (*function)(void *context, float *values, const struct attn_tensor *tensor);
@@ -168,15 +171,17 @@ struct attn_request {
     const char *layers; /* "0,3-5", "-1" or "all"; NULL: all */
     const char *heads;  /* as `layers`, for query heads; selects their keys and values, too */
     int (*sink)(void *context, const struct attn_tensor *tensor); /* not 0: end the pass */
-    void *context;                                                /* of the sink; may be NULL */
-    const struct attn_ids *source; /* for cross-attention and encoders; else NULL */
+    void *context;                                                /* passed to the sink; may
+                                                                   * be NULL */
+    const struct attn_ids *source; /* the source of a model with cross-attention or an encoder; else
+                                    * NULL */
     const char *edits;             /* as in attn-cli run --edit, separated by `;`, with numbers and
                                     * files only: "h.0.context[head=1] = 0", "v[kv_head=0] = 0",
                                     * or `values`; NULL: none */
     const char *attention; /* as in attn-cli run --attention: "window:4"; NULL: the model's */
-    float temperature;     /* divide scores by it; 0: no */
-    int within_word; /* not 0: attn_score_all of a masked model also masks the later tokens of the
-                      * token's word */
+    float temperature;     /* scores are divided by it; 0: they are not divided */
+    int within_word; /* not 0: in a masked model, attn_score_all also masks the later tokens of the
+                      * word of the token that it scores */
     const struct attn_value *values; /* [value_count] */
     size_t value_count;
 };
@@ -192,34 +197,36 @@ int attn_run_all(struct attn_model *model, const struct attn_ids *texts, size_t 
                  const struct attn_request *request, struct attn_error *error);
 
 struct attn_logit {
-    size_t position; /* of the token before the one that the logit is of (masked models: itself) */
+    size_t position; /* index of the token before the token of the logit (in masked models, of that
+                      * token itself) */
     uint32_t id;
     float weight;
 };
 
 /* Run a text, and give the sink the gradients of a sum of logits, each times its weight, at the
  * requested tensors instead of their values, in the reverse order of the pass; "attention_gradient"
- * is weights times gradient. With "embedding", "token_rows" comes last: of the rows of the table of
- * tokens, scaled; so with "source_embedding", "source_token_rows". `value`, or NULL, gets the sum.
- * Returns 0, or -1 with `error`: unsupported (4) for models without logits, edits and attention. */
+ * is weights times gradient. With "embedding", "token_rows" comes last: the gradients of the scaled
+ * rows of the token table; with "source_embedding", "source_token_rows" in the same way. `value`,
+ * or NULL, gets the sum. Returns 0, or -1 with `error`: unsupported (4) for models without logits,
+ * edits and attention. */
 int attn_gradient(struct attn_model *model, const struct attn_ids *ids,
                   const struct attn_request *request, const struct attn_logit *logits, size_t count,
                   double *value, struct attn_error *error);
 
-/* Write the natural log-probability of each id after those before it, NaN for the first, to
- * `logprobs`, which has room for ids->count. In a masked model: given all others, NaN for special
- * tokens (attn_encode_special), and for all tokens of a text that has mask tokens. Returns 0, or -1
- * with `error`: unsupported (4) for models that predict no token. */
+/* Write the natural log-probability of each id after the ids before it, NaN for the first, to
+ * `logprobs`, which has room for ids->count numbers. In a masked model: of each id, given all other
+ * ids, NaN for special tokens (attn_encode_special), and for all tokens of a text that has mask
+ * tokens. Returns 0, or -1 with `error`: unsupported (4) for models that predict no token. */
 int attn_score(struct attn_model *model, const struct attn_ids *ids, float *logprobs,
                struct attn_error *error);
 
 struct attn_token_score {
     float logprob, entropy; /* in nats; NaN: none */
-    size_t rank;            /* from 1, the most likely; 0: none */
+    size_t rank;            /* rank of the token, from 1, the most likely; 0: none */
 };
 
-/* Score several texts, whose tokens follow one another in `scores`. The request has a source for
- * each, edits, attention, temperature and within_word; NULL: none. */
+/* Score several texts, whose tokens follow one another in `scores`. The request may have a source
+ * for each text, edits, attention, temperature and within_word; NULL: none of these. */
 int attn_score_all(struct attn_model *model, const struct attn_ids *texts, size_t count,
                    const struct attn_request *request, struct attn_token_score *scores,
                    struct attn_error *error);
@@ -228,11 +235,12 @@ struct attn_generation {
     /* Gets each new token and its bytes, including a blank before it. Not 0: end the text. */
     int (*sink)(void *context, uint32_t id, const char *bytes, size_t size, float logprob);
     void *context;
-    size_t tokens;      /* at most; 0: as a model with an encoder says, else 32 */
-    double temperature; /* of sampling; 0: the most likely token */
-    size_t top_k;       /* 0: all */
-    double top_p;       /* 0: all */
-    size_t beams;       /* beam search; 0: as a model with an encoder says, else 1: none */
+    size_t tokens;      /* the most new tokens; 0: as a model with an encoder says, else 32 */
+    double temperature; /* temperature of sampling; 0: always the most likely token */
+    size_t top_k;       /* sample from so many of the most likely tokens; 0: all */
+    double top_p;       /* sample from the most likely tokens with this total probability; 0: all */
+    size_t beams;       /* beams of beam search; 1: no beam search; 0: as a model with an encoder
+                         * says, else 1 */
     uint64_t seed;
     int past_end; /* not 0: continue after the model's end-of-text token */
     int logprobs; /* not 0: compute log-probabilities, else they are NaN */
@@ -244,12 +252,12 @@ int attn_generate(struct attn_model *model, const struct attn_ids *ids,
                   const struct attn_request *request, const struct attn_generation *generation,
                   struct attn_error *error);
 
-/* A cache holds the keys and values of earlier tokens, so that a step runs only the new ids: its
- * queries are the new tokens, its keys are all tokens, and its values those of one run of the whole
- * text, bit for bit. Only MPT, whose biases count keys from the last one, has "masked" scores that
- * differ by a constant for each query, so that weights differ by rounding. After its model is
- * closed, a cache takes no steps. Unsupported (4): models that are not causal or have a source,
- * and texts so long that the rotary embedding changes.
+/* A cache holds the keys and values of earlier tokens, so a step runs only the new ids: its queries
+ * are the new tokens, its keys are all tokens, and its numbers equal the numbers of one run of the
+ * whole text, bit for bit. Only MPT, whose biases count keys from the last one, has "masked" scores
+ * that differ by a constant for each query, so weights differ by rounding. After its model is
+ * closed, a cache refuses steps. Unsupported (4): models that are not causal or have a source, and
+ * texts so long that the rotary embedding changes.
  *
  *     struct attn_cache *cache = attn_cache_open(model, &error);
  *     if (!cache || attn_step(cache, &prompt, &request, &error) ||
@@ -263,12 +271,12 @@ struct attn_cache;
 struct attn_cache *attn_cache_open(struct attn_model *model, struct attn_error *error);
 int attn_step(struct attn_cache *cache, const struct attn_ids *ids,
               const struct attn_request *request, struct attn_error *error);
-size_t attn_cache_count(const struct attn_cache *cache); /* tokens in it */
+size_t attn_cache_count(const struct attn_cache *cache); /* number of tokens in the cache */
 void attn_cache_close(struct attn_cache *cache);
 
-/* A dictionary of sparse features of a model: a sparse autoencoder or transcoder, by its name as
- * attn-cli features --sae takes it: "demo", a folder, "saes:5", "saes,site=mlp_out". It needs its
- * model, and is closed on its own.
+/* A dictionary of sparse features of a model: a sparse autoencoder or transcoder, by its name as in
+ * attn-cli features --sae: "demo", a folder, "saes:5", "saes,site=mlp_out". It needs its model, and
+ * is closed on its own.
  *
  *     static int print(void *context, size_t token, const struct attn_feature *f, size_t count)
  *     {
@@ -282,7 +290,7 @@ void attn_cache_close(struct attn_cache *cache);
  *     attn_dictionary_close(dictionary);
  *
  * attn_features runs the ids and calls the sink with the active features of each token, by their
- * numbers in rising order; if the sink returns another number than 0, the call ends. */
+ * numbers in rising order; if the sink does not return 0, the call ends. */
 struct attn_dictionary;
 
 struct attn_feature {
@@ -292,7 +300,7 @@ struct attn_feature {
 
 struct attn_dictionary *attn_dictionary_open(struct attn_model *model, const char *name,
                                              struct attn_error *error);
-size_t attn_dictionary_count(const struct attn_dictionary *dictionary); /* its features */
+size_t attn_dictionary_count(const struct attn_dictionary *dictionary); /* number of its features */
 int attn_features(struct attn_dictionary *dictionary, const struct attn_ids *ids,
                   int (*sink)(void *context, size_t token, const struct attn_feature *features,
                               size_t count),

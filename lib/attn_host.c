@@ -19,7 +19,7 @@ static struct {
 static void answer(int signal_number, siginfo_t *info, void *context)
 {
     const struct sigaction *before = &handler.before;
-    bool is_fault = info->si_code > 0; /* else a process sent the signal */
+    bool is_fault = info->si_code > 0; /* false: a process sent the signal */
     if (is_fault && mapping_list_fill(info->si_addr))
         return;
     if (before->sa_flags & SA_SIGINFO) {
@@ -34,7 +34,8 @@ static void answer(int signal_number, siginfo_t *info, void *context)
 
 void host_object_init(struct host_object *object, void (*release)(struct host_object *object))
 {
-    /* a handler runs on the program's stack for signals, if any: some programs need that */
+    /* the handler runs on the program's stack for signals, if there is one: some programs
+     * need that */
     struct sigaction action = {.sa_sigaction = answer, .sa_flags = (int)(SA_SIGINFO | SA_ONSTACK)};
     *object = (struct host_object){.holders = 1, .release = release};
     pthread_mutex_lock(&handler.mutex);

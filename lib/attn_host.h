@@ -44,7 +44,8 @@ void host_object_close(struct host_object *object);
 int host_call_begin(struct host_call *call, struct host_object *object);
 int host_call_end(struct host_call *call, int failed, struct attn_error *error);
 
-/* Refuse a NULL argument, such as "a model" of callers who ignored an earlier failure. */
+/* Refuse a NULL argument; `thing` names it, such as "a model". Callers may have ignored an earlier
+ * failure. */
 int check_given(const void *given, const char *thing, struct err *err);
 
 /* Make the values of edits from the caller's values, which must stay valid. */

@@ -44,8 +44,8 @@ struct err {
 
 #define ERR_PRINTF __attribute__((format(printf, 2, 3)))
 
-/* Set the message and its kind (ERR_INPUT, or as named), unless there is a message: the first cause
- * matters. Return -1. `err` may be NULL. */
+/* Set the message and its kind (ERR_INPUT for err_set, else the kind in the function's name),
+ * unless there is a message: the first cause matters. Return -1. `err` may be NULL. */
 int err_set(struct err *err, const char *format, ...) ERR_PRINTF;
 int err_usage(struct err *err, const char *format, ...) ERR_PRINTF;
 int err_unsupported(struct err *err, const char *format, ...) ERR_PRINTF;
@@ -53,8 +53,8 @@ int err_output(struct err *err, const char *format, ...) ERR_PRINTF;
 int err_failed(struct err *err, const char *format, ...) ERR_PRINTF;
 int err_interrupted(struct err *err, const char *format, ...) ERR_PRINTF;
 
-/* Change the message, if any, and return -1: put "prefix: " before it, add text after it, set its
- * subject. */
+/* Change the message, if there is one, and return -1: err_prefix puts "prefix: " before it,
+ * err_append adds a text after it, err_about sets its subject. */
 int err_prefix(struct err *err, const char *format, ...) ERR_PRINTF;
 int err_append(struct err *err, const char *format, ...) ERR_PRINTF;
 int err_about(struct err *err, enum err_about about);

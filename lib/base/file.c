@@ -91,8 +91,8 @@ static void mapping_list_remove(const void *bytes)
     }
 }
 
-/* The entry of the file mapped at an address, or NULL. A size belongs to `begin` if `begin` is
- * equal before and after the size is read. */
+/* The entry of the file mapped at an address, or NULL. Another thread may reuse the entry: a size
+ * belongs to `begin` only if `begin` is equal before and after the size is read. */
 static struct mapping *find_mapping(uintptr_t address)
 {
     for (struct mapping *mapping = first_mapping; mapping; mapping = mapping->next) {

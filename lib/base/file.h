@@ -82,15 +82,15 @@ int mapping_list_check(const void *owner, struct err *err);
 
 bool file_is_directory(const char *path);
 
-/* Get the kind of the file with this name (S_IFREG, S_IFLNK, …; a link is not followed); 0: there
- * is none. Returns -1 with `err` if this is unknown. */
+/* Get the kind of the file with this name (S_IFREG, S_IFLNK, …; a link is not followed); 0: no such
+ * file. Returns -1 with `err` if the kind cannot be found out. */
 int file_kind(mode_t *kind, const char *path, struct err *err);
 
 /* True if errno says that a file does not exist. */
 bool file_is_absent(void);
 
-/* True if a file has this name, also a dangling link or an inaccessible file: opening it reports
- * the error. */
+/* True if a file has this name, even a dangling link or an inaccessible file, which fails when it
+ * is opened. */
 bool file_exists(const char *path);
 
 /* True if both paths lead to the same file or directory. */
@@ -140,8 +140,8 @@ int folder_read(const struct folder *folder, const char *name,
                 int (*read)(void *context, const struct file *file, struct err *err), void *context,
                 struct err *err);
 
-/* Write the files of a folder in memory, none with a `path`, to an open target (replacement.h).
- * They get their names, in order, after all are written: a full disk changes nothing. `progress`,
- * which may be NULL, counts bytes. */
+/* Write the files of a folder in memory, none with a `path`, to an open target (replacement.h). The
+ * files get their names, in order, after all are written: if the disk is full, nothing changes.
+ * `progress`, which may be NULL, counts bytes. */
 int folder_save(const struct folder *folder, const struct target_folder *target,
                 const struct progress_sink *progress, struct err *err);

@@ -23,8 +23,9 @@ static inline uint64_t hash_mix(uint64_t a, uint64_t b)
 
 uint64_t hash_bytes(const char *bytes, size_t size);
 
-/* hash_near is hash_bytes for texts with at least HASH_NEAR readable bytes, whatever `size` is. Up
- * to HASH_NEAR it does not branch on the size: the processor would often predict it wrongly. */
+/* hash_near is hash_bytes for texts with at least HASH_NEAR readable bytes, whatever `size` is. For
+ * sizes up to HASH_NEAR it has no branch that depends on the size: the processor would often
+ * predict it wrongly. */
 enum { HASH_NEAR = 8 };
 
 /* The first `size` of HASH_NEAR readable bytes as a number. */

@@ -4,6 +4,6 @@
  */
 #pragma once
 
-/* The translation of `english`, a text or a format, whose values keep their order; `english` itself
- * unless `language` is "zh", and if there is no translation. */
+/* The translation of `english`, a text or a format, whose values keep their order; returns
+ * `english` itself if `language` is not "zh" or there is no translation. */
 const char *say(const char *language, const char *english) __attribute__((format_arg(2)));

@@ -140,8 +140,8 @@ struct arena_block {
     char *start;
 };
 
-/* Large memory comes as zero pages that cost nothing before they are used. Small blocks are zeroed
- * piece by piece: most blocks of a short run are never filled. */
+/* The system gives large memory as zero pages, which cost nothing before they are used. Small
+ * blocks are zeroed piece by piece: most blocks of a short run are never filled. */
 static struct arena_block *add_block(struct arena *arena, size_t size, struct err *err)
 {
     size_t least = arena->next_bytes > BLOCK_BYTES ? arena->next_bytes : BLOCK_BYTES;

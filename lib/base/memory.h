@@ -20,8 +20,9 @@ void *heap_resize(void *memory, size_t count, size_t size, struct err *err);
 
 void heap_free(void *memory);
 
-/* Fail, with a message that begins with `what`, if a size is above the free memory. Call it before
- * large memory is used, which the system has only reserved. Sizes below 64 MiB are not checked. */
+/* Fail, with a message that begins with `what`, if a size is above the free memory. To be called
+ * before large allocated memory is used: the system has only reserved it. Sizes below 64 MiB are
+ * not checked. */
 int heap_expect(size_t size_bytes, const char *what, struct err *err);
 
 /* The free memory in bytes; SIZE_MAX: unknown. */
@@ -52,16 +53,16 @@ struct arena {
 void *arena_alloc(struct arena *arena, size_t count, size_t size, struct err *err);
 void *arena_room(struct arena *arena, size_t count, size_t size, struct err *err);
 
-/* Make room for one more element of an array of `count`: at counts 1, 2, 4, … it is copied into
- * twice the memory. Returns the array; NULL with `err` on failure. */
+/* Make room for one more element of an array of `count` elements: at counts 1, 2, 4, … the array is
+ * copied into twice the memory. Returns the array; NULL with `err` on failure. */
 void *arena_grow(struct arena *arena, void *things, size_t count, size_t size, struct err *err);
 
 /* Announce the total size of all pieces to an arena without memory: from 1 MiB on, the first block
- * has that size, in whole large pages (of 2 MiB), and is aligned to one. */
+ * has that size, in whole large pages of 2 MiB, and begins at a large page. */
 void arena_expect(struct arena *arena, size_t size);
 
-/* Copy `size` bytes and add a 0 byte; copy a path without slashes at its end (but "/"); format a
- * text as printf does. NULL with `err` on failure. */
+/* arena_text copies `size` bytes and adds a 0 byte; arena_path copies a path without slashes at its
+ * end (except "/"); arena_format formats a text as printf does. NULL with `err` on failure. */
 char *arena_text(struct arena *arena, const char *bytes, size_t size, struct err *err);
 char *arena_path(struct arena *arena, const char *path, struct err *err);
 char *arena_format(struct arena *arena, struct err *err, const char *format, ...)

@@ -20,7 +20,8 @@ struct names {
                                * the next */
 };
 
-/* NAMES: the names of rows that have a field `name`; NAMES_LIST: the names of an array. */
+/* NAMES: the names of an array of structs with a member `name`; NAMES_LIST: the names in an array
+ * of texts. */
 #define NAMES(rows, row_count) ((struct names){&(rows)->name, (row_count), sizeof *(rows)})
 #define NAMES_LIST(array) \
     ((struct names){(array), sizeof(array) / sizeof *(array), sizeof *(array)})
@@ -34,7 +35,7 @@ bool names_find(size_t *index, struct names names, const char *word, size_t size
 const char *names_nearest(struct names names, const char *word, size_t size);
 
 /* Find a word, or an item of `size` bytes, or refuse it with a usage error: "--palette: expected
- * one of …, found '…': did you mean '…'?" names_choose leaves the index if `word` is NULL.
+ * one of …, found '…': did you mean '…'?" names_choose leaves `*index` unchanged if `word` is NULL.
  * names_refuse: `meant` is the name to propose; NULL: the nearest, if one is near. */
 int names_choose(size_t *index, struct names names, const char *option, const char *word,
                  struct err *err);
@@ -50,7 +51,8 @@ int names_choose_set(unsigned *set, struct names names, const char *option, cons
 /* The item after the next comma of a list; NULL: there is none. */
 const char *list_next(const char *item);
 
-/* `name` after as many `attn_` as make it differ from all `taken`; NULL with `err` on failure. */
+/* Put `attn_` before `name` until it differs from all names in `taken`; NULL with `err`
+ * on failure. */
 const char *names_unused(const char *name, struct names taken, struct arena *arena,
                          struct err *err);
 
@@ -82,12 +84,14 @@ const char *names_guess(char text[NAMES_GUESS_BYTES], const char *name);
 enum { NEAREST_CHARACTERS = 64 }; /* a longer word or name is near to no other */
 
 struct nearest {
-    const char *name; /* the nearest so far, the first of equals, borrowed; NULL: none is near */
+    const char *name; /* the nearest name so far (the first of equally near ones), borrowed; NULL:
+                       * none is near */
     size_t name_bytes;
     size_t size;    /* size of the mistyped word in characters */
     size_t limit;   /* the greatest distance of a near name */
     size_t steps;   /* the distance of `name`, or `limit` */
-    size_t exactly; /* twice the distance with case, less 1 if the word begins with the name */
+    size_t exactly; /* twice the distance that counts case, minus 1 if the word begins with
+                     * the name */
     uint32_t word[NEAREST_CHARACTERS];
 };
 

@@ -27,7 +27,7 @@ static inline size_t num_max(size_t a, size_t b)
 enum { NUM_DOUBLE_BYTES = 32, NUM_FLOAT_BYTES = 24, NUM_SIZE_BYTES = 32, NUM_COUNT_BYTES = 20 };
 
 /* Read a text, or `size` bytes (at most 23), that is nothing but a decimal number in [min, max]: no
- * blanks, no `3x`, no `0x1`. False: it is not. */
+ * blanks, no `3x`, no `0x1`. False: the text is something else. */
 bool num_parse_integer(const char *text, long long min, long long max, long long *value);
 bool num_parse_part(const char *text, size_t size, long long min, long long max, long long *value);
 bool num_parse_double(const char *text, double min, double max, double *value);
@@ -42,7 +42,8 @@ void num_double(char text[NUM_DOUBLE_BYTES], double value);
 /* Write decimal digits, without a closing 0. Returns their number. */
 size_t num_count(char text[NUM_COUNT_BYTES], uint64_t count);
 
-/* The value to print with this number of decimals: 0 if it would print as 0.00 or -0.00. */
+/* The value to print with `decimals` decimals: 0, without a sign, if it would print as 0.00 or
+ * -0.00. */
 double num_shown(double value, int decimals);
 
 /* The ending of a counted noun: "", as in "1 token", or "s", as in "2 tokens". */

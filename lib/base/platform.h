@@ -16,7 +16,7 @@
 #define FOR_EACH_ISA
 #endif
 
-/* Seconds since some moment in the past, for measuring; never set back. */
+/* Seconds since some moment in the past, to measure durations; the clock is never set back. */
 double clock_seconds(void);
 
 /* Get unpredictable bytes; false: there are none. */
@@ -41,8 +41,9 @@ void platform_advise_huge(void *pages, size_t size);
 /* From now on, return freed pieces of this size or above to the system. */
 void platform_give_back(size_t least);
 
-/* The bytes that this process can still allocate: the least of the free memory of the system and of
- * what control groups and `ulimit -v` leave; `*limit` says which it is. SIZE_MAX: unknown. */
+/* The bytes that this process can still allocate: the least of the system's free memory and the
+ * memory that control groups and `ulimit -v` leave; `*limit` gets the name of the least. SIZE_MAX:
+ * unknown. */
 size_t platform_memory_bytes(const char **limit);
 
 /* As platform_memory_bytes, for pages of mapped files, which `ulimit -v` does not limit. */
@@ -51,10 +52,11 @@ size_t platform_page_bytes(void);
 /* The last occurrence of a byte, or NULL. */
 const char *platform_last_byte(const char *bytes, char byte, size_t size);
 
-/* Request the tiles of AMX for this process; false: refused, or there are none. */
+/* Request the tiles of AMX for this process; false: the system refuses, or the processor has no
+ * AMX. */
 bool platform_grants_tiles(void);
 
-/* The size of the cache of a level: 2 (of each core) or 3 (shared by cores); 0: unknown. */
+/* The bytes of the cache of level 2 (of each core) or 3 (shared by cores); 0: unknown. */
 size_t platform_cache_bytes(int level);
 
 /* Remove these bytes from all caches; false: the processor has no instruction for it. */
@@ -66,5 +68,6 @@ size_t platform_processors(void);
 /* The processor that runs this thread; -1: unknown. */
 int platform_processor(void);
 
-/* Move this thread to the usable processor `steps` after `from`, then let it move freely. */
+/* Move this thread to a usable processor, `steps` processors after `from`; later the system may
+ * move it again. */
 void platform_step_aside(int from, size_t steps);

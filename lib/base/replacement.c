@@ -43,7 +43,7 @@ int replacement_guard(int descriptor, enum reading_kind kind, struct err *err)
         return -1;
     *one = (struct guarded){status.st_dev, status.st_ino, kind, atomic_load(&newest)};
     while (!atomic_compare_exchange_weak(&newest, &one->next, one))
-        continue; /* another thread added an entry first: try again behind that entry */
+        continue; /* another thread added an entry first, which is now the next one: try again */
     return 0;
 }
 
@@ -76,9 +76,9 @@ int replacement_check_name(const char *path, struct err *err)
     return access(path, W_OK) == 0 || file_is_absent() ? 0 : cannot_write(path, err);
 }
 
-/* Give a new file the old one's owner and group, as far as allowed. Returns the mode for it: the
- * old one, but the group gets no more than others if it cannot be the old group, or if the old
- * permissions of the group are the mask of an access control list. */
+/* Give a new file the old file's owner and group, as far as allowed. Returns the mode for the new
+ * file: the old mode, but the group gets no more rights than others if it cannot be the old group,
+ * or if the old rights of the group are the mask of an access control list. */
 static mode_t keep_owner(int descriptor, const char *path, const struct stat *old)
 {
     struct stat new;
@@ -183,7 +183,7 @@ static int lock(struct target_folder *target, struct err *err)
         return cannot_write(target->path, err);
     if (flock(target->descriptor, LOCK_EX | LOCK_NB) == 0 || errno == EBADF || errno == ENOLCK ||
         errno == EINVAL || errno == EOPNOTSUPP || errno == ENOSYS)
-        return 0; /* a network file system without locks: files stay complete, of either process */
+        return 0; /* a network file system without locks: each file is complete nevertheless */
     if (errno == EWOULDBLOCK)
         return err_output(err, "cannot write '%s': another process is writing to it", target->path);
     return err_output(err, "cannot lock '%s': %s", target->path, strerror(errno));

@@ -36,8 +36,8 @@ int replacement_check_name(const char *path, struct err *err);
  * that it will replace, or the permissions of any new file if there is none. */
 int replacement_keep(int descriptor, const char *path, struct err *err);
 
-/* Make all files of this process from now on no more accessible to group and others than the
- * file at `path`, if there is one: they are its parts or its replacement. */
+/* Make all files of this process from now on no more accessible to group and others than the file
+ * at `path`, if there is one: the new files are parts of that file, or replace it. */
 void replacement_keep_private(const char *path);
 
 /* Rename a file to replace another, with replacement_check_name and replacement_keep. */

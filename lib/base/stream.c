@@ -129,7 +129,8 @@ static void terminal_rest(struct terminal *terminal, char sign[TERMINAL_SIGN_BYT
 
 /* Read one byte, or a whole colour sequence, of `size` bytes (at least 1), and write to `sign` the
  * bytes that a terminal gets for it: none while a character is incomplete. Returns the number of
- * bytes read; 0: the byte does not continue the held ones, which `sign` gets; read it again. */
+ * bytes read; 0: the byte does not continue the held bytes, which are now in `sign`; pass the byte
+ * again. */
 static size_t terminal_take(struct terminal *terminal, char sign[TERMINAL_SIGN_BYTES],
                             const char *bytes, size_t size)
 {
@@ -253,8 +254,9 @@ int stream_to_hex(struct stream *stream, struct stream *hex, struct err *err)
     return failed;
 }
 
-/* The path of a file after symbolic links, so that a link stays a link. NULL if the file is written
- * in place: it is not regular, or has no name any more, as /proc/PID/fd/N of a removed file. */
+/* Find the path of a file behind symbolic links: a link stays a link. NULL if the file is written
+ * in place, because it is not regular or has no name any more, such as /proc/PID/fd/N of a removed
+ * file. */
 static int resolve(char **target, const char *path, const struct stat *status, struct err *err)
 {
     bool is_file = status && S_ISREG(status->st_mode);
@@ -269,8 +271,8 @@ static int resolve(char **target, const char *path, const struct stat *status, s
     return failed ? -1 : 0;
 }
 
-/* The descriptor that a path such as /dev/stdout, /dev/fd/N or /proc/self/fd/N names, open or not;
- * -1: another path. */
+/* The descriptor, open or not, in a path such as /dev/stdout, /dev/fd/N or /proc/self/fd/N; -1:
+ * another path. */
 static int file_descriptor_of(const char *path)
 {
     static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
@@ -303,7 +305,7 @@ static int open_in_place(struct stream *stream, const char *path, struct err *er
 }
 
 /* Refuse a file that may not be written or replaced, and a dangling link: a rename would replace
- * both. `status` is NULL if there is no file. */
+ * them. `status` is NULL if there is no file. */
 static int check_replaceable(const char *path, const struct stat *status, enum reading_kind kind,
                              struct err *err)
 {

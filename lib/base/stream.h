@@ -47,13 +47,15 @@ struct stream {
     } terminal;
 };
 
-/* Begin a file that the user named; stream_open_inside: a file in a folder of results, where links
- * are not followed, and a file of that name is replaced or, unless `replaces`, refused. */
+/* stream_open begins a file that the user named. stream_open_inside begins a file in a folder of
+ * results: links are not followed, and an existing file is replaced or, unless
+ * `replaces`, refused. */
 int stream_open(struct stream *stream, const char *path, struct err *err);
 int stream_open_inside(struct stream *stream, const char *path, bool replaces, struct err *err);
 
-/* Write to a descriptor that stays open (standard output); to the end of a buffer, which itself
- * notes missing memory; to another stream, as hexadecimal digits. */
+/* stream_to writes to a descriptor that stays open (standard output); stream_to_memory to the end
+ * of a buffer, which itself notes missing memory; the third function to another stream, as
+ * hexadecimal digits. */
 int stream_to(struct stream *stream, int descriptor, struct err *err);
 int stream_to_memory(struct stream *stream, struct buf *memory, struct err *err);
 int stream_to_hex(struct stream *stream, struct stream *hex, struct err *err);
@@ -79,7 +81,8 @@ void stream_flush(struct stream *stream);
  * together are all finished before the first is committed. On failure the stream is discarded. */
 int stream_finish(struct stream *stream, struct err *err);
 
-/* Finish a stream, give the file its name, and close; or close and remove the temporary file. */
+/* stream_commit finishes a stream, gives the file its name, and closes it. stream_discard closes it
+ * and removes the temporary file. */
 int stream_commit(struct stream *stream, struct err *err);
 void stream_discard(struct stream *stream);
 
@@ -103,8 +106,8 @@ void stream_remove_temporaries(void);
  * blanks and joiners) or change the text's direction, and invalid UTF-8 as \xNN, for safety. */
 enum { TERMINAL_SIGN_BYTES = 40 }; /* room for the longest colour sequence, or \xNN four times */
 
-/* The length of a colour sequence, `ESC [ numbers m`, at the beginning; 0: none, or one too
- * long. */
+/* The length of a colour sequence, `ESC [ numbers m`, at the beginning; 0: there is none, or it is
+ * too long. */
 size_t terminal_colour(const char *bytes, size_t size);
 
 /* Write the first character of a label, or \xNN for each of its bytes if utf8_is_visible is false;

@@ -63,10 +63,12 @@ bool unicode_is_in(const struct unicode_range *ranges, size_t count, uint32_t ch
 
 #define UNICODE_IS_IN(ranges, c) unicode_is_in(ranges, sizeof(ranges) / sizeof *(ranges), c)
 
-/* True in blocks of scripts without spaces between words (Han, Kana, Thai, …; not Hangul). */
+/* True for characters in the blocks of scripts without spaces between words (Han, Kana, Thai, …;
+ * not Hangul). */
 bool unicode_is_unspaced(uint32_t character);
 
-/* A coarser classification. Marks count as letters: they belong to the letter before them. */
+/* A coarser classification of characters. Marks count as letters: they belong to the letter before
+ * them. */
 enum utf8_class {
     UTF8_SPACE,   /* Unicode's White_Space */
     UTF8_LETTER,  /* letters and combining marks */
@@ -152,7 +154,7 @@ size_t utf8_encode(char out[4], uint32_t character);
 /* The offset of the first byte that is not UTF-8, or `size`. */
 size_t utf8_invalid_at(const char *bytes, size_t size);
 
-/* The end of a run of equal characters; the first, of `length` bytes, is at `at`. */
+/* The end of a run of equal characters, of which the first is at `at` and has `length` bytes. */
 static inline size_t utf8_row_end(const char *text, size_t size, size_t at, size_t length)
 {
     size_t end = at + length;
@@ -185,11 +187,12 @@ bool utf8_ends_leftwards(const char *bytes, size_t size);
 enum unicode_form { UNICODE_NFC, UNICODE_NFD, UNICODE_NFKC, UNICODE_NFKD };
 
 /* The end of the segment at `at`: a run of characters that stay as they are, or a character with
- * all that may combine with it. `stays`: it is a run of the former kind. */
+ * all that may combine with it. `*stays` is set to true for a run that stays. */
 size_t unicode_form_end(enum unicode_form form, const char *text, size_t size, size_t at,
                         bool *stays);
 
-/* Append the normal form of a segment, in linear time; false, and no change, if they are equal. */
+/* Append the normal form of a segment, in linear time; false, and nothing is appended, if the form
+ * equals the segment. */
 bool unicode_form_put(enum unicode_form form, struct buf *out, const char *text, size_t size);
 
 /* True for a character added after Unicode 9 that has a decomposition. */

@@ -44,11 +44,11 @@ static const double ALL_THREADS = 1e9; /* a number of multiply-adds for which al
                                         * it */
 
 enum {
-    WINDOW_BYTES = 32 * 1024 * 1024, /* reading it takes some milliseconds */
+    WINDOW_BYTES = 32 * 1024 * 1024, /* bytes of a window, which are read in some milliseconds */
     MEMORY_LEAST = WINDOWS * WINDOW_BYTES,
     MEMORY_MOST = 1024 * 1024 * 1024,
     CACHE_UNKNOWN = 64 * 1024 * 1024,
-    PIECE_BYTES = 1024 * 1024, /* memory that a thread reads at a time */
+    PIECE_BYTES = 1024 * 1024, /* bytes of memory that a thread reads at a time */
 };
 
 static _Atomic float total; /* a result that keeps the compiler from removing loops */
@@ -102,7 +102,7 @@ static int peak_init(struct peak *peak, struct machine *machine, enum precision 
     return 0;
 }
 
-enum { SUMS = 16 }; /* independent sums: additions can overlap */
+enum { SUMS = 16 }; /* sums that are independent: their additions can overlap */
 
 /* Sanitizers are off: their checks would be measured as well. */
 FOR_EACH_ISA
@@ -128,8 +128,8 @@ static void parse_piece(void *context, size_t round, size_t thread)
     total = add_up(data + round * count, count);
 }
 
-/* Each window reads on where the last one ended: data read earlier has left the caches by then, if
- * it cannot be removed from them. */
+/* Measure the limits of the machine. Each window begins where the last window ended: its data have
+ * left the caches by then, if they cannot be removed. */
 static struct bench_work measure_limits(struct peak *peak, struct machine *machine)
 {
     const struct loop reads = {WINDOW_BYTES / PIECE_BYTES, ALL_THREADS, parse_piece};
@@ -205,7 +205,7 @@ static struct bench_work work_of(const struct pass_size *size, const struct weig
 enum {
     DECODE_STEPS = 8, /* tokens that one measurement generates */
     DECODE_CACHED = 64,
-    LENGTHS = 5,    /* default number of text lengths for growth */
+    LENGTHS = 5,    /* default number of text lengths to measure growth */
     LONGEST = 4096, /* the largest default length in tokens */
     NOTE_BYTES = 128,
 };
@@ -234,13 +234,13 @@ enum value {
     WIDTH,       /* channels of a head */
     TIME_SPREAD, /* how much TIME_EXPONENT may differ from the true exponent */
 
-    /* Each of these is followed by its exponent as a power of the length or width (with `ways`);
-     * NAN: only one length or width was measured. */
+    /* Values, each followed by its exponent as a power of the length or width (with `ways`); the
+     * exponent is NAN if only one length or width was measured. */
     SECONDS, /* seconds of a pass, the median of all rounds */
     TIME_EXPONENT,
     MEMORY, /* working memory of attention in bytes */
     MEMORY_EXPONENT,
-    MAP_MEMORY, /* MEMORY and the attention weights of one layer */
+    MAP_MEMORY, /* bytes of MEMORY and of the attention weights of one layer */
     MAP_MEMORY_EXPONENT,
     PAIRS, /* pairs of query and key, in one head */
     PAIRS_EXPONENT,
@@ -249,7 +249,7 @@ enum value {
 
 /* A row of the result. */
 struct bench_task {
-    const char *name;            /* name of the task, or of its attention: "window:64" */
+    const char *name;            /* name of the task, or of its kind of attention: "window:64" */
     const struct mechanism *way; /* measure only this kind of attention; NULL: measure the whole
                                   * task */
     struct viewer *viewer;
@@ -264,7 +264,7 @@ struct bench {
     struct viewer *wide; /* [width_count] a model for each width; NULL: no widths */
     bool causal;         /* the model is causal */
     struct peak peak;
-    const size_t *lengths; /* lengths of texts */
+    const size_t *lengths; /* [length_count] lengths of texts in tokens */
     size_t length_count;
     const size_t *points; /* the lengths or widths to which exponents are fitted */
     size_t point_count;
@@ -300,7 +300,7 @@ static int ignore(void *context, const struct announcement *announced, struct er
     return 0;
 }
 
-/* Measures the time of attention in all layers: from keys and values to the context. */
+/* A stopwatch for the time of attention in all layers: from keys and values to the context. */
 struct stopwatch {
     double begun; /* seconds at which the stopwatch was started; 0: it is stopped */
     double seconds;

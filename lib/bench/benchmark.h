@@ -28,14 +28,15 @@ struct bench_plan {
     unsigned kinds;               /* without `ways`: the tasks to measure, one bit for each */
     const struct mechanism *ways; /* kinds of attention to measure instead of tasks; NULL: none */
     size_t way_count;
-    const size_t *widths; /* with `ways`: the width of the heads in each folder, measured at the
-                           * first length; NULL: one folder */
+    const size_t *widths; /* with `ways`: [width_count] the width of the heads in each folder,
+                           * measured at the first length; NULL: there is one folder */
     size_t width_count;
-    const size_t *lengths; /* text lengths in tokens; NULL: chosen to fit the context */
+    const size_t *lengths; /* lengths of texts in tokens; NULL: lengths are chosen that fit the
+                            * context */
     size_t length_count;
     double seconds_most;      /* without `lengths`: if 256 tokens take longer, 1,024 are not run */
     enum precision precision; /* with `ways`: must be f32 */
-    const struct progress_sink *progress; /* NULL: none */
+    const struct progress_sink *progress; /* receives the progress; NULL: no reports */
 };
 
 /* Measure, and make a table with a row for each length of prefill and one for decode, or for each

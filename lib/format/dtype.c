@@ -97,8 +97,8 @@ static ALWAYS_INLINE int q8_0(const struct blocks *some, int row, int i, int j)
 
 /* --- blocks of 256 ---------------------------------------------------------------------------- */
 
-/* Two bits of q, from a byte on: in each half of 128, numbers n, n + 32, n + 64 and n + 96 share a
- * byte. */
+/* Two bits of q, which begin at byte `from`: in each half of 128 numbers, numbers n, n + 32, n + 64
+ * and n + 96 share a byte. */
 static ALWAYS_INLINE int two_bits(const struct blocks *some, int row, int i, int from)
 {
     return byte_bits(some, row, from + i / 8 * 32 + i % 2 * SLICE, i % 8 / 2 * 2, 2);
@@ -300,8 +300,8 @@ static ALWAYS_INLINE void read_steps(float *restrict step, float *restrict low,
     }
 }
 
-/* What to do with the numbers of a block of all rows: store columns, add products with x, or pack
- * them. */
+/* The use of the numbers of a block of all rows: store them as columns, add products with x, or
+ * pack them. */
 struct use {
     float *to; /* output: columns, `stride` floats apart; or, with `x`, a sum for each row */
     size_t stride;

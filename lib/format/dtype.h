@@ -26,7 +26,8 @@ enum dtype {
     DTYPE_F64,
     DTYPE_I64,
     DTYPE_U64,
-    DTYPE_COUNT, /* the number of safetensors' types; the following occur only in GGUF files */
+    DTYPE_COUNT, /* the number of types in safetensors files; the types that follow occur only in
+                  * GGUF files */
     DTYPE_Q4_0 = DTYPE_COUNT,
     DTYPE_Q4_1,
     DTYPE_Q5_0,
@@ -50,7 +51,8 @@ enum { DTYPE_BLOCK_MAX = 256 }; /* a multiple of all block sizes */
 const char *dtype_name(enum dtype dtype);
 bool dtype_find(const char *name, enum dtype *dtype);
 
-/* The bytes of one element of a type without blocks; of `count` elements, in whole blocks. */
+/* dtype_size_bytes: the bytes of one element of a type without blocks. dtype_bytes: the bytes of
+ * `count` elements, in whole blocks. */
 size_t dtype_size_bytes(enum dtype dtype);
 size_t dtype_bytes(enum dtype dtype, size_t count);
 
@@ -80,7 +82,8 @@ enum { DTYPE_ROWS = 16 };
 void dtype_to_columns(float *to, size_t stride, const char *const from[DTYPE_ROWS],
                       enum dtype dtype, size_t count, size_t jump);
 
-/* sums[row] += x · from[row], by fused multiply-adds in order; the rest as dtype_to_columns. */
+/* sums[row] += x · from[row], by fused multiply-adds in order; rows, `count` and `jump` as for
+ * dtype_to_columns. */
 void dtype_add_dots(float sums[DTYPE_ROWS], const float *x, const char *const from[DTYPE_ROWS],
                     enum dtype dtype, size_t count, size_t jump);
 

@@ -21,7 +21,7 @@ struct folder;
 /* Limits of a tree; larger tables are read with a cursor. */
 enum {
     JSON_DEPTH_MAX =
-        512, /* nested arrays and objects, also for a cursor; cJSON's own limit is 1000 */
+        512, /* the most nested arrays and objects, also for a cursor; cJSON's own limit is 1000 */
     JSON_VALUES_MAX = 1 << 18,
     JSON_TEXT_BYTES_MAX = 16 << 20,
 };
@@ -60,7 +60,8 @@ bool json_is_array(const struct json *value);
 bool json_is_null(const struct json *value);
 
 /* Get a value of a type; json_get_integer: a whole number in [min, max] of at most 53 bits. Return
- * false, and leave `*out`, if the value is something else. Texts live as long as the root. */
+ * false, and leave `*out` unchanged, if the value is of another type. Texts live as long as the
+ * root. */
 bool json_get_text(const struct json *value, const char **out);
 bool json_get_number(const struct json *value, double *out);
 bool json_get_bool(const struct json *value, bool *out);
@@ -78,7 +79,8 @@ const struct json *json_member(const struct json *object, const char *name);
 /* As json_member, but also NULL if the member is null. */
 const struct json *json_given(const struct json *object, const char *name);
 
-/* True if json_member, or a function that calls it, has found this member: it was asked for. */
+/* True if json_member, or a function that calls it, has found this member: the program has asked
+ * for it. */
 bool json_was_read(const struct json *member);
 
 /* Walk the members of an object or the items of an array; NULL at the end. */
@@ -120,7 +122,8 @@ int json_object(const struct json *object, const char *name, const struct json *
  *     }
  */
 
-/* Bytes in the document. The span of a text has escapes as written and, unless said, no quotes. */
+/* Bytes in the document. The span of a text has escapes as written, and no quotes if nothing else
+ * is said. */
 struct json_span {
     const char *bytes;
     size_t size;
@@ -144,8 +147,9 @@ struct json_cursor {
                                        * known */
 };
 
-/* Check a document and set the cursor to its value; or set it to a value of an open document.
- * `extent`, empty or NULL, receives the large containers and must outlive the cursor. */
+/* json_cursor_open checks a document and sets the cursor to its value; json_cursor_at makes a
+ * cursor at a value of an open document. `extent`, empty or NULL, receives the large containers and
+ * must outlive the cursor. */
 int json_cursor_open(struct json_cursor *cursor, struct json_extent *extent, const char *bytes,
                      size_t size, struct err *err);
 struct json_cursor json_cursor_at(struct json_span value);
@@ -209,7 +213,8 @@ struct json_span json_cursor_count(struct json_cursor *cursor, size_t *count);
  * does not skip it. `max` must be less than SIZE_MAX / 10. */
 bool json_cursor_number(struct json_cursor *cursor, size_t max, size_t *value);
 
-/* Decode the span of a text, which its closing quote follows, as json_cursor_read. */
+/* Decode the span of a text to `out`, as json_cursor_read does; the closing quote must follow the
+ * span. */
 size_t json_unescape(char *out, struct json_span text);
 
 /* True if the span is `name`, written without escapes. */

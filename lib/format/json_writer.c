@@ -10,7 +10,8 @@
 
 enum { ESCAPE_BYTES = 8 }; /* `\u001f` with its closing 0 */
 
-/* The characters with a short escape, and what follows the backslash in it. */
+/* The characters with a short escape, and the letters that follow the backslash in
+ * their escapes. */
 static const char escaped[] = "\"\\\b\f\n\r\t";
 static const char letters[] = "\"\\bfnrt";
 

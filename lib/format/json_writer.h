@@ -29,8 +29,9 @@ struct json_writer {
     bool comma;    /* the next value needs a comma */
 };
 
-/* Begin an object or array by '{' or '[', and end it by '}' or ']'. json_put_gap writes
- * white space, "\n ", before the next value, json_put_name the value's name, of any bytes. */
+/* json_put_open begins an object or array with '{' or '[', json_put_close ends it with '}' or ']'.
+ * json_put_gap writes white space, "\n ", before the next value; json_put_name writes the value's
+ * name, of any bytes. */
 void json_put_open(struct json_writer *json, const char *name, char bracket);
 void json_put_close(struct json_writer *json, char bracket);
 void json_put_gap(struct json_writer *json, const char *gap);
@@ -48,8 +49,8 @@ void json_put_integer(struct json_writer *json, const char *name, long long valu
 void json_put_integers(struct json_writer *json, const char *name, const size_t *values,
                        size_t count);
 
-/* Write the shortest number that reads back as the same float32, or null if it is not finite; write
- * a value that is JSON already. */
+/* Write the shortest number that reads back as the same float32, or null if it is not finite; the
+ * last function writes a value that is JSON already. */
 void json_put_float(struct json_writer *json, const char *name, float value);
 void json_put_floats(struct json_writer *json, const char *name, const float *values, size_t count);
 void json_put_raw(struct json_writer *json, const char *name, const char *value);

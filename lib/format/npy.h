@@ -10,7 +10,8 @@
 #include "base/stream.h"
 #include "format/safetensors.h"
 
-/* Write the header of a dense array; its numbers follow. Returns its size. */
+/* Write the header of a dense array, which its numbers must follow. Returns the size of
+ * the header. */
 enum { NPY_HEADER_BYTES = 1024 };
 size_t npy_header(char header[NPY_HEADER_BYTES], size_t rank, const size_t *shape);
 
@@ -33,14 +34,16 @@ struct npy {
 bool npy_has_texts(const struct file *file);
 
 /* Find the numbers of a file, which may be in Fortran order, and of type bfloat16 (`V2`, as
- * ml_dtypes saves it); the entry has no name. Refused: other types, a size that is not the shape's,
- * more than SAFETENSORS_RANK_MAX axes. Copy an entry's numbers from Fortran order to C order. */
+ * ml_dtypes saves it); the entry has no name. Refused: other types, a size that does not match the
+ * shape, more than SAFETENSORS_RANK_MAX axes. The second function copies an entry's numbers from
+ * Fortran order to C order. */
 int npy_find(struct safetensors_entry *entry, bool *is_fortran, const struct file *file,
              struct err *err);
 void npy_to_c_order(float *to, const float *from, const struct safetensors_entry *entry);
 
-/* Read the file at a path, which errors name; or an open file. Refused: other types, more than
- * NPY_RANK_MAX axes, a size that is not the shape's, numbers that are not finite. */
+/* npy_read reads the file at a path, which errors name; npy_read_bytes an open file. Refused: other
+ * types, more than NPY_RANK_MAX axes, a size that does not match the shape, numbers that are not
+ * finite. */
 int npy_read(struct npy *array, const char *path, struct arena *arena, struct err *err);
 int npy_read_bytes(struct npy *array, const struct file *file, struct arena *arena,
                    struct err *err);

@@ -44,8 +44,8 @@ struct pickle {
 
 enum { PICKLE_BYTES_MAX = 1 << 23 };
 
-/* Each array has room for as many values as the pickle has bytes: an opcode makes at most one, or
- * an update, and a value is added to at most one tuple or dict. */
+/* Each array has room for as many values as the pickle has bytes: an opcode makes at most one value
+ * or update, and a value is added to at most one tuple or dict. */
 struct pickle_machine {
     const char *at, *end;
     size_t size;

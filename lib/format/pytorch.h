@@ -16,8 +16,9 @@
 
 struct stream;
 
-/* As safetensors_open, but for this format. Tensors may share numbers. A tensor that is not
- * contiguous, such as a transpose, is copied; copies larger than the file in all are refused. */
+/* The same as safetensors_open for a file of torch.save. Tensors may share numbers. A tensor that
+ * is not contiguous, such as a transpose, is copied; copies larger than the file in all are
+ * refused. */
 int pytorch_open(struct safetensors *tensors, const struct folder *folder, const char *name,
                  struct err *err);
 
@@ -42,8 +43,9 @@ struct zip {
 };
 
 /* List the entries of a file; the caller releases `names`. Refused: encrypted and compressed
- * entries, a name that occurs twice, fields that contradict each other, and entries that overlap
- * so that all are larger than the file. Messages name the `writer`, such as "torch.save". */
+ * entries, a name that occurs twice, fields that contradict each other, and entries that together
+ * are larger than the file because they overlap. Messages name the `writer`, such
+ * as "torch.save". */
 int zip_read(struct zip *zip, const struct file *file, const char *writer, struct arena *arena,
              struct err *err);
 

@@ -178,7 +178,8 @@ static int by_range(const void *left, const void *right)
     return strcmp(a->name, b->name); /* by name, as empty tensors share a range */
 }
 
-/* Sorted, each tensor begins where the one before ends, and the last ends with the file. */
+/* Check that, in sorted order, each tensor begins where the tensor before it ends, and that the
+ * last tensor ends with the file. */
 static int check_tiling(struct safetensors *tensors, const char *data, struct err *err)
 {
     size_t data_size = (size_t)(tensors->file.bytes + tensors->file.size - data);

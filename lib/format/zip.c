@@ -263,7 +263,7 @@ static uint32_t add_bytes(uint32_t crc, const char *bytes, size_t size)
 
 #define IN_CLMUL __attribute__((target("pclmul,sse4.1")))
 
-/* Move `before` on by the distance that the factors stand for, and add `next`. */
+/* Multiply `before` by the factors, which moves it on by a fixed distance, and add `next`. */
 IN_CLMUL static __m128i fold(__m128i before, __m128i factors, __m128i next)
 {
     __m128i low = _mm_clmulepi64_si128(before, factors, 0x00);

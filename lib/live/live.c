@@ -24,17 +24,17 @@ enum { CELLS_MAX = 250000 }; /* the most numbers that explain the cells of a tex
  * request with one token more, one token is read. */
 
 struct growing {
-    struct continuation text;     /* its viewer is NULL: no text yet */
+    struct continuation text;     /* the text; its viewer is NULL if there is no text yet */
     struct text_with_source pair; /* the text before the tokens that were added */
     struct live_request of;       /* the request that `pair` was read from, in `arena` */
-    float *logits;                /* [V] after the last token; NULL: not known */
+    float *logits;                /* [V] logits after the last token; NULL: not known */
     float *weights[2];  /* [tokens], [tokens of the source] attention weights of the last token,
                          * summed over layers and heads; NULL: no such attention */
     struct arena arena; /* memory of the pair */
     struct arena read;  /* memory of the numbers: `logits` and `weights` */
 };
 
-enum { ADDED_MOST = 1000 }; /* tokens that a page adds to a text */
+enum { ADDED_MOST = 1000 }; /* the most tokens that a page adds to a text */
 
 static void growing_release(struct growing *growing)
 {
@@ -196,7 +196,8 @@ struct live {
     struct growing growing;
     struct arena arena;                    /* memory of the present text; the next text reuses it */
     struct arena before;                   /* memory of the text that `known` belongs to */
-    struct lens_known known[STREAM_STEPS]; /* predictions of the text before, last step first */
+    struct lens_known known[STREAM_STEPS]; /* predictions for the text before this one, the last
+                                            * step first */
 };
 
 int live_open(struct live **live, const struct folder *folder, struct err *err)
@@ -243,8 +244,8 @@ static int read_text(struct live *live, struct text_with_source *pair,
     return continuation_whole(&pair->text, &growing->text, arena, err);
 }
 
-/* Whether the bytes of a text have its tokens when they are read again: commands may give it as
- * text, not as ids. */
+/* True if the bytes of a text give the same tokens when they are encoded again: commands may then
+ * contain the text, not its ids. */
 static bool is_typed(const struct live *live, const struct text_with_source *pair,
                      struct arena *arena)
 {
@@ -270,7 +271,7 @@ static int read_edits(struct edit_list *list, const struct live_request *request
                : 0;
 }
 
-/* Make `part`, a copy of a report with only the tensors of some sites. */
+/* Make `part` a copy of a report with only the tensors of some sites. */
 static int choose_sites(struct report *part, const struct report *report, struct site_set sites,
                         struct arena *arena, struct err *err)
 {

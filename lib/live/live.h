@@ -52,8 +52,8 @@ int live_write_next(struct live *live, struct stream *out, const struct live_req
 int live_write_knockout(struct live *live, struct stream *out, const struct live_request *request,
                         bool of_source, size_t key, struct err *err);
 
-/* Write where the query and the key of a head's score come from, of the request's text. `asked`
- * (draw/page.h) has the layer, the head, the query, the key, and less_mean. */
+/* Write where the query and the key of a score come from, for a head and the request's text.
+ * `asked` (draw/page.h) has the layer, the head, the query, the key, and less_mean. */
 struct page_origin;
 int live_write_origin(struct live *live, struct stream *out, const struct live_request *request,
                       const struct page_origin *asked, struct err *err);

@@ -115,7 +115,7 @@ EXPORT(int, live_origin, const char *text, size_t size, const char *added, float
     return stream_end(&out, failed, &err);
 }
 
-/* The error of the last call. */
+/* The message of the last call that failed. */
 EXPORT(const char *, live_error, void)
 {
     return err.text;

@@ -114,8 +114,8 @@ static const float nothing[2 * BLOCK] = {EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGH
 
 #define SIMD _Pragma("omp simd")
 
-/* A function for each curve, which the compiler can vectorise: `simd` is SIMD, or nothing for a
- * curve that calls the C library. y may be x. */
+/* Define the function that applies a curve to a row. Compilers can vectorise it: `simd` is SIMD, or
+ * nothing for a curve that calls the C library. y may be x. */
 #define DEFINE_ROWS(curve, simd)                                                              \
     static inline void curve##_row(float *y, const float *x, const float *bias, size_t count) \
     {                                                                                         \

@@ -18,7 +18,8 @@ enum activation {
     ACTIVATION_COUNT,
 };
 
-/* The activation of a name in a config ("gelu_new", "gelu_fast", …); false if there is none. */
+/* Find the activation with a name in a config ("gelu_new", "gelu_fast", …); false if there
+ * is none. */
 bool activation_find(const char *name, enum activation *activation);
 
 /* All names, for a message. */
@@ -41,5 +42,6 @@ struct xielu {
 };
 void activate_xielu(struct matrix x, const struct xielu *parameters);
 
-/* dy *= the slope at x, element by element: dy was the gradient of the result, and is now of x. */
+/* dy *= the slope at x, element by element: dy was the gradient of the result, and becomes the
+ * gradient of x. */
 void activate_backward(struct matrix dy, struct matrix x, enum activation activation);

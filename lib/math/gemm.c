@@ -57,8 +57,8 @@ static size_t blocking_size_of(const struct blocking *blocking, enum blocking_ki
     return others % blocking->part;
 }
 
-/* To read a number of W takes about as long as this many multiply-adds: with few rows of x, threads
- * are worth it earlier. */
+/* Reading a number of W needs about the time of this many multiply-adds: with few rows of x,
+ * threads pay for less work. */
 static const double READ_WORK = 4;
 
 /* --- plans ------------------------------------------------------------------------------------ */
@@ -72,7 +72,8 @@ enum {
     TILES_GROUP = 256, /* rows of x in a group with AMX, if x is larger than TILES_CACHE bytes */
     TILES_PANELS = 4,  /* panels of one round with AMX, which share the reading of x */
     TILES_CACHE = 512 * 1024,
-    FEW_ROWS = 8, /* up to here most time goes to reading W, in pieces of SLAB_ROWS, SLAB_COLUMNS */
+    FEW_ROWS = 8, /* up to so many rows of x most time goes to reading W, in pieces of SLAB_ROWS,
+                   * SLAB_COLUMNS */
     SLAB_ROWS = 16,
     SLAB_COLUMNS = 768,
     IN_PLACE_CHUNK = 256, /* terms of a chunk of W read in place: few, as rows of W that are far
@@ -102,8 +103,9 @@ enum plan_flags {
                            * uses all panels first */
 };
 
-/* How a product reads W: in panels of columns, the sum in chunks, x in groups of rows. A round is a
- * group by some panels; for each chunk, kernels read TILE_ROWS rows at a time, then the rest. */
+/* How a product reads W: in panels of columns, the sum in chunks, x in groups of rows. A round
+ * multiplies a group by some panels; for each chunk, kernels read TILE_ROWS rows of x at a time,
+ * then the remaining rows. */
 struct plan {
     size_t panel_columns;
     size_t chunk;  /* terms of the sum; if W is in pairs: pairs of terms */
@@ -130,8 +132,9 @@ static size_t divide_up(size_t number, size_t divisor)
     return (number + divisor - 1) / divisor;
 }
 
-/* The columns of W before the first that begins a cache line in each row; PANEL_COLUMNS if this is
- * column 0 or there is none. Loading a vector that crosses a line takes twice as long. */
+/* The number of columns of W before the first column that begins a cache line in each row;
+ * PANEL_COLUMNS if that is column 0 or there is no such column. Loading a vector that crosses a
+ * line takes twice as long. */
 static size_t columns_to_line(const struct weight *w)
 {
     size_t past = (uintptr_t)w->data % LINE_BYTES / sizeof(float);
@@ -139,7 +142,8 @@ static size_t columns_to_line(const struct weight *w)
     return past > 0 && rows_alike ? LINE_BYTES / sizeof(float) - past : PANEL_COLUMNS;
 }
 
-/* Panels of pairs in one round, at most TILES_PANELS: all threads get equally many rounds. */
+/* The number of panels of pairs in one round, at most TILES_PANELS, for which all threads get
+ * equally many rounds. */
 static size_t panels_together(const struct weight *w, size_t threads)
 {
     size_t panels = divide_up(w->out, PAIR_COLUMNS);
@@ -158,9 +162,10 @@ static size_t even_group(size_t rows)
     return num_max(1, divide_up(rows, groups * TILE_ROWS)) * TILE_ROWS;
 }
 
-/* The first plan that applies. One row of x takes as long as reading W from memory. With many rows
- * of x, W is copied panel by panel unless it is packed as panels: rows of W that are kilobytes
- * apart share a few sets of a cache, and quantised rows, packed or not, become floats. */
+/* Choose the first plan that applies. A product with one row of x needs as long as reading W from
+ * memory. With many rows of x, W is copied panel by panel unless it is packed as panels: rows of W
+ * that are kilobytes apart share a few sets of a cache, and quantised rows, packed or not, become
+ * floats. */
 static struct plan plan_choose(const struct machine *machine, const struct weight *w, size_t rows)
 {
     size_t threads = pool_threads(machine->pool);

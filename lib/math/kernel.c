@@ -208,10 +208,11 @@ static const libxsmm_gemm_descriptor *describe(libxsmm_descriptor_blob *blob,
                                          LIBXSMM_GEMM_FLAG_NONE, prefetch);
 }
 
-/* libxsmm's id of instructions that compute each sum in one chain. With AVX-512, libxsmm 1.17
- * splits the sums of blocks of one vector and fewer than 12 rows into several chains: other bits.
- * Such blocks occur with few rows, and in the last columns of more than 64, because libxsmm chooses
- * the rows of a block for 64 columns. Sums of pairs, which have 64 columns, are never split. */
+/* libxsmm's id of an instruction set whose code computes each sum in one chain. With AVX-512,
+ * libxsmm 1.17 splits the sums of blocks of one vector and fewer than 12 rows into several chains,
+ * which changes the bits. Such blocks occur with few rows, and in the last columns of more than 64,
+ * because libxsmm chooses the rows of a block for 64 columns. Sums of pairs, which have 64 columns,
+ * are never split. */
 static unsigned instructions_for(enum kernel_target target, const struct kernel_shape *shape)
 {
     int rest = shape->m % WIDTH_MAX;
@@ -386,7 +387,7 @@ static kernel_body *find_body(const struct kernels *kernels, const struct kernel
 
 _Static_assert(sizeof(struct kernel_shape) == 10 * sizeof(int), "a shape's bytes are its numbers");
 
-/* The entry of a shape, which is new and without code the first time. */
+/* Find the entry of a shape in the table; the first time, make an entry without code. */
 static struct kernel_entry *entry_of(struct kernels *kernels, const struct kernel_shape *shape)
 {
     uint32_t number = 0;

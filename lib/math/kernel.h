@@ -35,7 +35,8 @@ enum kernel_target {
     TARGET_NEON, /* arm64 */
     TARGET_AVX2,
     TARGET_AVX512,
-    TARGET_BF16,  /* AVX-512 with vdpbf16ps, if that is faster than floats, or requested */
+    TARGET_BF16,  /* AVX-512 with vdpbf16ps, if that is faster than products of floats, or if it is
+                   * requested */
     TARGET_TILES, /* AVX-512 with AMX, which the operating system may refuse (tiles_ask) */
 };
 
@@ -95,8 +96,9 @@ void kernels_free(struct kernels *kernels);
 /* Begin to fetch kernels that are used together. Kernels fetched before may be gone after this. */
 void kernels_begin(struct kernels *kernels);
 
-/* The kernel of a shape, for about `work` multiply-adds: code is generated, if it is best, once the
- * sum of the work is worth it; at once for pairs and after kernels_write_all. Not thread-safe. */
+/* Get the kernel of a shape, for about `work` multiply-adds. If generated code is best, it is
+ * generated as soon as the sum of the work is worth it; at once for pairs and after
+ * kernels_write_all. Not thread-safe. */
 void kernels_get(struct kernels *kernels, struct kernel *kernel, const struct kernel_shape *shape,
                  double work);
 void kernels_write_all(struct kernels *kernels);
@@ -151,7 +153,7 @@ struct vector_loops {
     size_t (*multiply)(float (*sums)[LANES], struct matrix x, const struct number_rows *rows);
     size_t rows_most;
 
-    /* y = x · QUANT_COLUMNS rows of `count` packed numbers (weight.h); without x, these numbers:
+    /* y = x · QUANT_COLUMNS rows of `count` packed numbers (weight.h); without x, copy the numbers:
      * y[i · columns + row] = number i of a row. */
     void (*quants)(float *y, size_t columns, const float *x, const char *strip, size_t count,
                    struct dtype_packing packing);

@@ -14,8 +14,8 @@
 static const double work_worth_threads = 500e3; /* multiply-adds in about 10 µs, the time to wake a
                                                  * thread */
 
-/* Iterations of a waiting loop before it sleeps: about 100 µs, longer than most times between
- * two loops of a pass. To wake a thread takes 10 µs. */
+/* Iterations of a thread's waiting loop before the thread sleeps: about 100 µs, longer than most
+ * times between two loops of a pass. To wake a thread takes 10 µs. */
 enum { SPINS = 8000 };
 
 struct worker {
@@ -25,8 +25,8 @@ struct worker {
     int started_from; /* the processor of the thread that started the worker */
 };
 
-/* The rounds of a thread: neighbours, one after the other, as they read neighbouring memory. A
- * thread without rounds left runs rounds of other threads. */
+/* The rounds of a thread: neighbouring rounds, one after the other, as they read neighbouring
+ * memory. A thread without rounds left runs rounds of other threads. */
 struct share {
     atomic_size_t next;
     size_t end;
@@ -122,8 +122,8 @@ static void *work(void *argument)
     struct pool *pool = worker->pool;
     size_t seen = 0;
     /* Some systems wake a thread on the processor of the thread that wakes it, and leave both there
-     * for tens of milliseconds while others idle; a thread that has run elsewhere is woken
-     * there. */
+     * for tens of milliseconds while others idle; a thread that has run on another processor is
+     * woken on that processor. */
     platform_step_aside(worker->started_from, worker->index);
     for (;;) {
         seen = await_loop(pool, seen);
@@ -139,9 +139,9 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* If the system refuses a thread, loops run with fewer. Workers block all signals except those that
- * a thread causes itself: faults, and a write to a closed pipe. Other signals thus go to the thread
- * that has the pool, and are blocked whenever it blocks them. */
+/* Start the workers. If the system refuses a thread, loops run with fewer threads. Workers block
+ * all signals except those that a thread causes itself: faults, and a write to a closed pipe. Other
+ * signals thus go to the thread that has the pool, and are blocked whenever it blocks them. */
 static void start_workers(struct pool *pool)
 {
     static const int own[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGPIPE};

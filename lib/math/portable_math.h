@@ -6,7 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* A float to which this is added is rounded to a whole number, which is then in the low bits. */
+/* Adding this number to a float rounds the float to a whole number, which is then in the
+ * low bits. */
 #define EXP_MAGIC 12582912.0f /* 1.5 · 2^23 */
 
 /* e^r of e^x = 2^n · e^r, |r| ≤ ln 2 / 2, by Taylor's polynomial of degree 7, whose error is below

@@ -45,8 +45,8 @@ _Static_assert(PANEL_FLOATS % COLUMNS == 0 && ROWS_MAX % 3 == 0, "nothing is lef
 
 /* --- products of panels ----------------------------------------------------------------------- */
 
-/* Prefetches are spread evenly over the product: all at once they would fill the few buffers that a
- * core has for cache lines in transit. A and B also need these buffers. */
+/* Prefetches are spread evenly over a product. All at once, they would fill the few buffers that a
+ * core has for cache lines in transit, which reading A and B needs as well. */
 
 /* Some rows of B and some columns of A; `next` is prefetched, `lines` cache lines a step. */
 struct part {
@@ -138,7 +138,7 @@ static void add_columns(struct part *part)
     part->next = rest.next;
 }
 
-/* Cache lines of the next A, or of a part of it, to prefetch in each step. */
+/* The number of cache lines of the next A, or of a part of the next A, to prefetch in each step. */
 static size_t lines_of_step(const struct kernel_shape *shape)
 {
     size_t m = (size_t)shape->m;
@@ -183,7 +183,7 @@ IN_VECTORS static void multiply_row(const struct kernel_shape *shape, const floa
         multiply_panel(a + column * numbers, b, c + column, numbers);
 }
 
-/* The columns after the last whole block of COLUMNS are left to plain C. */
+/* Multiply whole blocks of COLUMNS columns by vectors, the columns that remain in plain C. */
 static void multiply_floats(const struct kernel_shape *shape, const void *a, const void *b,
                             float *c, const void *next_a)
 {
@@ -390,11 +390,11 @@ static ALWAYS_INLINE void use_advance(struct packed_use *use, size_t numbers)
 }
 
 /* Use QUANT_VECTORS vectors of packed rows; return the address after them. `packing` is a constant
- * in each call, if nothing takes its address. Integers are not moved to the end of a word: where
- * they stand, each is some power of 2 larger, and its step is made as much smaller; only the last
- * one, which would look negative, is moved. A fused multiply-add rounds once: integer · step is
- * exact (at most 5 and 17 binary digits) if the type subtracts a number, else the subtracted number
- * is. */
+ * in each call, if nothing takes its address. Integers are not moved to the end of a word: in its
+ * place, each integer is larger by a power of 2, and its step is made smaller by the same factor.
+ * Only the last integer is moved, which would look negative. A fused multiply-add rounds once:
+ * integer · step is exact (at most 5 and 17 binary digits) if the type subtracts a number, else the
+ * subtracted number is. */
 IN_VECTORS static ALWAYS_INLINE const char *use_quants(vector sums[QUANT_VECTORS],
                                                        struct packed_use *use, const char *at,
                                                        struct dtype_packing packing)

@@ -8,7 +8,7 @@
 #include "math/soft_fmaf.h"
 
 enum {
-    AHEAD = 32, /* rows prefetched ahead: in a mapped file each may be on another page */
+    AHEAD = 32, /* rows prefetched ahead: in a mapped file, each row may be on another page */
     LINE = 16,  /* floats of a cache line */
     TILE = 64,  /* numbers of a row that are read at a time */
 };
@@ -61,7 +61,7 @@ static const char *find_number(const struct weight *w, size_t row, size_t column
     return rows->data + dtype_bytes(rows->dtype, number);
 }
 
-/* Within a block of the view, rows follow each other. Finding each one by a division would take
+/* Within a block of the view, rows follow each other: finding each row by a division would need
  * longer than multiplying it. */
 struct number_rows weight_number_rows(const struct weight *w, size_t row, size_t column)
 {
@@ -164,7 +164,8 @@ void transpose(struct matrix y, struct matrix x)
     }
 }
 
-/* Write quantised rows as columns: LANES rows of whole blocks at once, others in parts. */
+/* Write quantised rows as columns: LANES rows of whole blocks at once, fewer rows or parts of
+ * blocks in parts. */
 static void copy_widened(float *to, size_t columns, const struct number_rows *rows,
                          struct weight_piece piece)
 {

@@ -41,7 +41,8 @@ struct weight_rows {
     size_t skipped; /* number of rows of the view before the first row of the matrix */
 };
 
-/* A borrowed matrix [in, out] and its bias. Columns of a larger matrix keep its stride. */
+/* A borrowed matrix [in, out] and its bias. If it is some columns of a larger matrix, it has the
+ * stride of the larger matrix. */
 struct weight {
     const float *data;  /* [in, out]; NULL: the matrix is stored in another form */
     const char *halves; /* instead of `data`: numbers in bf16, of any alignment */
@@ -109,7 +110,7 @@ enum { GEMV_ROWS = 12, STRIP_AHEAD = 512 /* bytes prefetched ahead in a strip (g
  * `linear` before the bias, for at most gemv_rows_most() rows of x. W is stored as [out, in] and,
  * unless it is quantised, read from memory once. `strips`: cut the columns into LANES strips, if
  * possible, and read these side by side: some processors prefetch more from streams on different
- * pages. gemv_rows multiplies up to LANES rows; their products go `apart` floats apart. */
+ * pages. gemv_rows multiplies up to LANES rows, and stores their products `apart` floats apart. */
 size_t gemv_rows_most(void);
 void gemv(struct matrix y, struct matrix x, const struct weight *w, size_t column, bool strips);
 void gemv_rows(struct matrix y, struct matrix x, const struct number_rows *rows, size_t apart);

@@ -109,7 +109,8 @@ static void add_part(struct text_rewriter *rewriter, struct segment part, size_t
         (struct alignment){part.at, part.start, (uint32_t)part.unit, (uint32_t)part.original};
 }
 
-/* True if the text would be too long with `size` more bytes, and then for all later calls. */
+/* True if the text would be too long with `size` more bytes; all later calls then return true as
+ * well. */
 static bool is_too_long(struct text_rewriter *rewriter, size_t size)
 {
     size_t most = rewriter->limits ? rewriter->limits->size_max : SIZE_MAX;

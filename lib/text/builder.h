@@ -94,9 +94,9 @@ struct tokenizer {
 int tokenizer_fill(struct tokenizer *tokenizer, const struct folder *folder, struct err *err);
 void tokenizer_release(struct tokenizer *tokenizer);
 
-/* Read one kind of file each: tokenizer_json.c, sentencepiece.c, sentencepiece_classes.c,
- * vocab_files.c.
- * tokenizer_fill_marian and tokenizer_fill_m2m also make the `source`. */
+/* Functions that each read one kind of file, in tokenizer_json.c, sentencepiece.c,
+ * sentencepiece_classes.c and vocab_files.c. tokenizer_fill_marian and tokenizer_fill_m2m also make
+ * the `source`. */
 typedef int tokenizer_filler(struct tokenizer *tokenizer, const struct folder *folder,
                              const char *name, struct err *err);
 tokenizer_filler tokenizer_fill_json, tokenizer_fill_sentencepiece, tokenizer_fill_marian,
@@ -149,7 +149,7 @@ int tokenizer_add_listed(struct tokenizer *tokenizer, const struct folder *folde
 
 /* Add the listed tokens to a tokenizer.json's tokens, in the order of ids, as transformers does: a
  * token with the text of a present one replaces its properties, but a special token stays special;
- * a word keeps its id; any other gets the next free id, whatever its id in the file. */
+ * a word keeps its id; any other token gets the next free id, whatever its id in the file is. */
 int tokenizer_merge_listed(struct tokenizer *tokenizer, const struct folder *folder,
                            struct err *err);
 
@@ -157,7 +157,8 @@ int tokenizer_merge_listed(struct tokenizer *tokenizer, const struct folder *fol
  * their use (`pad_token`) or as additional. BOS, EOS and UNK are `<|endoftext|>` if not named. */
 int tokenizer_add_named(struct tokenizer *tokenizer, const struct folder *folder, struct err *err);
 
-/* Give tokens without a name their `usual` one; find a named token's id, which `file` must have. */
+/* tokenizer_name_usual gives tokens without a name their `usual` name. tokenizer_find_named finds
+ * the id of a named token, which `file` must have. */
 void tokenizer_name_usual(struct tokenizer *tokenizer, const char *const usual[NAMED_TOKENS]);
 int tokenizer_find_named(uint32_t *id, const struct tokenizer *tokenizer, enum named_token token,
                          const struct folder *folder, const char *file, struct err *err);

@@ -9,7 +9,7 @@
 #include "text/builder.h"
 #include "text/jinja.h"
 
-/* Read the template, and whether it asks for the date; NULL if there is none. */
+/* Read the template, which is NULL if there is none, and find out whether it asks for the date. */
 static int read_template(struct chat *chat, const struct folder *folder,
                          const struct tokenizer *tokenizer, struct arena *arena, struct err *err)
 {

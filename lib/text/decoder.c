@@ -9,7 +9,7 @@
 #define LOSSY_TEXT_SIGN "\xEF\xBF\xBD"
 
 /* The size of the invalid character at the start of a text: the bytes that could begin a character,
- * or 1. `*open` is set to whether more bytes could complete it. */
+ * or 1. `*open` is set to true if more bytes could complete the character. */
 static size_t invalid_bytes(const char *text, size_t size, bool *open)
 {
     const unsigned char *bytes = (const unsigned char *)text;

@@ -40,8 +40,8 @@ struct piece_cache {
 struct best_ways {
     double *sums; /* [mask + 1] by the low bits of a position; NaN: no path */
     size_t mask;
-    uint32_t *steps; /* [capacity] by position - base: the last entry of the path, or BPE_NONE for a
-                      * character without an entry */
+    uint32_t *steps; /* [capacity] by position - base: the last entry of the best path to the
+                      * position; BPE_NONE: a character without an entry */
     size_t capacity;
     size_t base, reach; /* `base`: position of the first step; `reach`: the last position with a
                          * path */
@@ -95,7 +95,7 @@ int encoder_add_known(struct encoder *encoder, const struct text_piece *piece,
                       struct text_range part, struct err *err);
 void encoder_store(struct encoder *encoder);
 
-/* Count characters of the text without a token; `first` is the range of the first one in the piece.
- * A single character that a step inserted is not counted. */
+/* Count `count` characters of the text that have no token; `first` is the range of the first such
+ * character in the piece. A single character that a step inserted is not counted. */
 void encoder_drop(struct encoder *encoder, const struct text_piece *piece, struct text_range first,
                   size_t count);

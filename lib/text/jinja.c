@@ -34,7 +34,7 @@ static value *find_name(struct jinja_run *run, const char *name)
     return found;
 }
 
-/* The argument at a position or with a name; undefined: there is none. */
+/* The argument at position `index` or with the name `name`; undefined: there is none. */
 static value argument(const struct arguments *given, size_t index, const char *name)
 {
     for (size_t i = 0; i < given->count; i++)
@@ -784,7 +784,8 @@ static void assign(struct jinja_run *run, const node *target, value v)
     }
 }
 
-/* What a template can ask of the loop it is in: the map changes with each turn. */
+/* Set the members of `loop`, which a template can read in the body of a loop; they change with each
+ * turn. */
 static void set_loop(struct jinja_run *run, value loop, const struct jinja_list *list, size_t index)
 {
     const struct jinja_pair members[] = {
@@ -832,7 +833,7 @@ static void execute_for(struct jinja_run *run, const node *n)
         execute(run, n->otherwise);
 }
 
-/* The statements after the condition that holds: `elif` is an `if` alone in `otherwise`. */
+/* The statements of the branch whose condition is true. `elif` is an `if` alone in `otherwise`. */
 static const node *branch_of(struct jinja_run *run, const node *n)
 {
     bool holds = jinja_is_true(evaluate(run, n->a));

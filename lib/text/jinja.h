@@ -60,7 +60,8 @@ struct jinja_pair {
 struct jinja_value jinja_text(const char *bytes, size_t size);
 struct jinja_value jinja_boolean(bool truth);
 
-/* The arena owns the template, which borrows nothing of the text. Errors name the line. */
+/* The arena owns the template, which needs the text only while it is parsed. Errors name
+ * the line. */
 struct jinja *jinja_parse(const char *text, size_t size, struct arena *arena, struct err *err);
 
 /* Append the template's text for the variables; values are made in the arena. Errors name the line;

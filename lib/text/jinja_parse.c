@@ -21,7 +21,8 @@ struct reader {
     bool at_line_start; /* the text after the last tag begins a line */
 };
 
-/* The line of the reader's place, counted from an earlier or a later place. */
+/* The number of the line at the reader's place, counted from the line of an earlier or
+ * later place. */
 static size_t line_of(struct reader *reader)
 {
     for (; reader->counted < reader->at && reader->counted < reader->end; reader->counted++)
@@ -466,7 +467,8 @@ static node **add_text(struct reader *reader, node **last, const char *text, siz
     return &made->next;
 }
 
-/* Read the text up to a tag, and the beginning of the tag; return its second sign, 0 at the end. */
+/* Read the text up to a tag, and the beginning of the tag. Return the second sign of the tag; 0:
+ * the template has ended. */
 static char read_until_tag(struct reader *reader, node ***last)
 {
     const char *first = reader->at, *at = first;

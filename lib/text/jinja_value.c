@@ -13,8 +13,10 @@ typedef struct jinja_value value;
 enum {
     DEPTH_MAX = 500,     /* the most expressions, statements, calls and compared values in each
                           * other */
-    STEPS_MAX = 1000000, /* expressions, statements, turns of loops, and values that are compared */
-    MEBIBYTES_MAX = 64,  /* limit for values that are made, and texts that are read and written */
+    STEPS_MAX = 1000000, /* the most expressions, statements, turns of loops, and compared values in
+                          * all */
+    MEBIBYTES_MAX = 64,  /* the most MiB of values that are made, and of texts that are read and
+                          * written */
     PAIRS_FEW = 16,      /* a map with fewer pairs has no index */
 };
 
@@ -245,7 +247,7 @@ static bool same_pairs(struct jinja_run *run, const struct jinja_dict *a,
     return same;
 }
 
-/* Whether two values are equal; false, with an error, beyond the limits. */
+/* True if two values are equal; false, with an error, beyond the limits. */
 bool jinja_is_equal(struct jinja_run *run, value a, value b)
 {
     bool same = jinja_enter(run);
@@ -294,7 +296,7 @@ value jinja_characters_of(struct jinja_run *run, value text, size_t first, size_
     return begin ? jinja_text(begin, (size_t)(at - begin)) : jinja_text("", 0);
 }
 
-/* The items of a value: of a list; the keys of a map; the characters of a text. */
+/* The items of a list, the keys of a map, or the characters of a text, as a list. */
 value jinja_items_of(struct jinja_run *run, value v)
 {
     if (v.kind == JINJA_LIST)

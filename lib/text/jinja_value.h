@@ -36,7 +36,8 @@ struct jinja_value jinja_fail(struct jinja_run *run, const char *format, ...)
 bool jinja_enter(struct jinja_run *run);
 bool jinja_count_step(struct jinja_run *run);
 
-/* Count bytes that are read or written; ask for bytes that the arena will give. */
+/* jinja_count_bytes counts bytes that are read or written. jinja_has_room asks whether the arena
+ * may give `size` more bytes. */
 bool jinja_count_bytes(struct jinja_run *run, size_t size);
 bool jinja_has_room(struct jinja_run *run, size_t size);
 
@@ -48,7 +49,8 @@ bool jinja_is_number(struct jinja_value v);
 bool jinja_is_equal(struct jinja_run *run, struct jinja_value a, struct jinja_value b);
 bool jinja_is_in(struct jinja_run *run, struct jinja_value item, struct jinja_value in);
 
-/* A list, or a tuple, of `count` items that are undefined so far; an empty map. */
+/* jinja_make_list: a list, or a tuple, of `count` items that are undefined so far. jinja_make_dict:
+ * an empty map. */
 struct jinja_value jinja_make_list(struct jinja_run *run, size_t count);
 struct jinja_value jinja_make_dict(struct jinja_run *run);
 
@@ -75,5 +77,5 @@ size_t jinja_count_characters(struct jinja_run *run, struct jinja_value text);
 struct jinja_value jinja_characters_of(struct jinja_run *run, struct jinja_value text, size_t first,
                                        size_t last);
 
-/* The items of a value: of a list; the keys of a map; the characters of a text. */
+/* The items of a list, the keys of a map, or the characters of a text, as a list. */
 struct jinja_value jinja_items_of(struct jinja_run *run, struct jinja_value v);

@@ -5,7 +5,8 @@
 #include "base/stream.h"
 #include "base/utf8.h"
 
-/* Write the first character's visible form; returns the bytes read. Spaces of a line are kept. */
+/* Write the visible form of the first character; returns the number of bytes read. If `is_line`,
+ * spaces are kept. */
 static size_t show(char sign[TERMINAL_SIGN_BYTES], const char *bytes, size_t size, bool is_line)
 {
     static const struct {

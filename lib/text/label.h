@@ -22,14 +22,15 @@ struct token_bytes {
     size_t size;
 };
 
-/* Append the visible form of one of a row of adjacent tokens. Parts of a character are numbered: 🍰
- * becomes `🍰₁` and `🍰₂`. If the row lacks bytes of the character, or it is invisible, bytes are
- * shown, and ‿ where the character continues: `\xf0\x9f‿` and `‿\x8d\xb0`. */
+/* Append the visible form of token `index` of a row of adjacent tokens. Parts of a character are
+ * numbered: 🍰 becomes `🍰₁` and `🍰₂`. If the row lacks bytes of the character, or the character is
+ * invisible, its bytes are shown, and ‿ where the character continues: `\xf0\x9f‿`
+ * and `‿\x8d\xb0`. */
 void label_token(struct buf *out, const struct token_bytes *row, size_t count, size_t index);
 
 /* True if a token begins inside a character. */
 bool label_is_rest(const char *bytes, size_t size);
 
-/* The visible form for a message, cut with "…" at its end if LABEL_EXCERPT_BYTES are too few. It is
- * valid until this thread has asked for LABEL_EXCERPTS others. */
+/* The visible form for a message, cut with "…" at its end if LABEL_EXCERPT_BYTES are too few. The
+ * text is valid until this thread has asked for LABEL_EXCERPTS more. */
 const char *label_excerpt(const char *bytes, size_t size);

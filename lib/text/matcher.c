@@ -17,7 +17,7 @@ enum {
 
     /* The patterns of all known models are a few hundred bytes, without calls and with few groups.
      * Oniguruma follows each call of a group, \g<name>, again: forty groups that each call the next
-     * twice would take it years. Folding the case of a pattern needs time by the square of its
+     * group twice would need years. Folding the case of a pattern needs time by the square of its
      * size, and each reference to a group by the number of groups. */
     PATTERN_BYTES_MAX = 8192,
     CALLS_MAX = 8,
@@ -329,7 +329,8 @@ static size_t spaces_end(const struct matcher_walk *walk, size_t at, bool lines)
     return end == walk->size || last == at ? end : last;
 }
 
-/* The end of a contraction at `at`, or `at`. `any_case`: capitals match too, and ſ as an s. */
+/* The end of a contraction that begins at `at`; `at` if there is none. If `any_case`, capitals
+ * match as well, and ſ matches as an s. */
 static size_t contraction_end(const struct matcher_walk *walk, size_t at, bool any_case)
 {
     static const char *const endings[] = {"s", "t", "re", "ve", "m", "ll", "d", "ſ"};

@@ -78,10 +78,11 @@ struct matcher_walk {
     struct re_registers *found;
 };
 
-/* Search for a regular expression in UTF-8; for a wrong one, the error has Oniguruma's message. */
+/* Make `matcher` search for a regular expression in UTF-8. If the expression is wrong, the error
+ * has Oniguruma's message. */
 int matcher_set_pattern(struct matcher *matcher, const char *pattern, struct err *err);
 
-/* Search for single characters of a kind. */
+/* Make `matcher` search for single characters for which `is` returns true. */
 void matcher_set_kind(struct matcher *matcher, bool (*is)(uint32_t character));
 
 void matcher_release(struct matcher *matcher);

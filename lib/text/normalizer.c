@@ -55,7 +55,8 @@ static int strip_nonspacing(char bytes[CHANGE_BYTES], uint32_t c)
     return utf8_is_nonspacing(c) ? 0 : CHANGE_NONE;
 }
 
-/* Remove U+FFFD and utf8_is_other() but \t, \n, \r; these and other white space become spaces. */
+/* Remove U+FFFD and characters of utf8_is_other except \t, \n and \r; these three and other white
+ * space become spaces. */
 static int clean(char bytes[CHANGE_BYTES], uint32_t c)
 {
     bool line = c == '\t' || c == '\n' || c == '\r';
@@ -67,7 +68,8 @@ static int clean(char bytes[CHANGE_BYTES], uint32_t c)
     return 1;
 }
 
-/* Put spaces around Chinese characters, by the blocks of Hugging Face's library. */
+/* Put spaces around Chinese characters, which are in the same blocks as in Hugging
+ * Face's library. */
 static int space_chinese(char bytes[CHANGE_BYTES], uint32_t c)
 {
     static const struct unicode_range blocks[] = {
@@ -145,7 +147,8 @@ static int replace(const struct stage *step, struct text_rewriter *rewriter, str
     return found;
 }
 
-/* Put `content` before or after a text that is not empty and, with `first`, begins the original. */
+/* Put `content` before or after a text that is not empty; with `first`, only if the text begins the
+ * original text. */
 static int put_at_end(const struct stage *step, struct text_rewriter *rewriter, struct err *err)
 {
     static const struct text_range front = {0, 1};
@@ -276,8 +279,8 @@ static bool ends_key(uint32_t unit)
     return unit >> 8 & 1;
 }
 
-/* The replacement of the shortest or longest key at the start of some bytes, or NULL; and the bytes
- * of the key. */
+/* The replacement of the shortest or longest key with which some bytes begin, or NULL; `*taken`
+ * gets the number of bytes of the key. */
 static const char *find(const struct charsmap *map, const char *bytes, size_t size, bool longest,
                         size_t *taken, size_t *found_size)
 {
@@ -345,7 +348,8 @@ static int check_texts(const struct charsmap *map, struct err *err)
                    (unsigned char)map->texts[broken], broken);
 }
 
-/* The bytes of a character after its first; SIZE_MAX for a byte that begins none. */
+/* The number of bytes after the first byte of a character; SIZE_MAX for a byte that begins no
+ * character. */
 static size_t bytes_after(unsigned char first)
 {
     return first < 0x80 ? 0 : first < 0xC2 ? SIZE_MAX : first < 0xE0 ? 1 : first < 0xF0 ? 2 : 3;
@@ -479,7 +483,8 @@ static void map_each(const struct charsmap *map, struct text_rewriter *rewriter,
     }
 }
 
-/* Hugging Face's library maps graphemes by their shortest key, else their characters. */
+/* Map the text as Hugging Face's library does: a grapheme by its shortest key or, if it has none,
+ * character by character. */
 static int map_graphemes(const struct stage *step, struct text_rewriter *rewriter, struct err *err)
 {
     const struct aligned_text *in = rewriter->in;

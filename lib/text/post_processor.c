@@ -217,7 +217,8 @@ const struct stage_kind post_processors = {"processors", rows, sizeof rows / siz
 
 /* --- add_bos_token and add_eos_token ---------------------------------------------------------- */
 
-/* Insert a token at `at`, if not at `present` and if there is room; or remove it at `present`. */
+/* If `wanted`, insert a token at `at`, unless it is at `present` already or there is no room; else
+ * remove it at `present`. */
 static void set_token(struct text_template *template, size_t at, size_t present,
                       struct template_part token, bool wanted)
 {

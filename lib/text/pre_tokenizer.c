@@ -8,7 +8,8 @@
 
 /* --- splitting -------------------------------------------------------------------------------- */
 
-/* A piece that is being split. A part waits until it is known whether the next belongs to it. */
+/* A piece that is being split. A part waits until it is known whether the next part belongs
+ * to it. */
 struct piece {
     const struct stage *step;
     struct encoder *encoder;
@@ -99,7 +100,8 @@ static int pass_changed(const struct stage *step, struct encoder *encoder,
     return failed;
 }
 
-/* Prepend `content` as `prepend` says, if absent; with a matcher, spaces also become `content`. */
+/* Put `content` before a piece that lacks it, as `prepend` says; with a matcher, spaces become
+ * `content` as well. */
 static int put_signs(const struct stage *step, struct encoder *encoder,
                      const struct text_piece *piece, struct err *err)
 {
@@ -178,7 +180,7 @@ static int begin_step(struct stage_list *list, struct stage *step, struct err *e
     return 0;
 }
 
-/* Read the index of a field's text among `names`; an absent field leaves it. */
+/* Read the index of a field's text among `names`; an absent field leaves `*index` unchanged. */
 static int read_name(unsigned *index, const struct json *value, const char *field,
                      struct names names, struct err *err)
 {

@@ -46,7 +46,7 @@ static bool read_varint(struct message *message, uint64_t *value)
     return false;
 }
 
-/* Read the next field. Returns 1, 0 at the end, or -1 if the bytes are not a field. */
+/* Read the next field. Returns 1; 0 at the end of the message; -1 if the bytes are not a field. */
 static int next_field(struct message *message, struct wire_field *field)
 {
     uint64_t key = 0;
@@ -455,8 +455,8 @@ int tokenizer_fill_marian(struct tokenizer *tokenizer, const struct folder *fold
 
 /* --- M2M-100 ---------------------------------------------------------------------------------- */
 
-/* The languages of a value of `language_codes`. The token of a language, `__en__`, has as id its
- * index plus the number of words. */
+/* The languages for each value of `language_codes`. The id of a language's token, `__en__`, is the
+ * index of the language plus the number of words. */
 static const struct {
     const char *name, *codes;
 } languages[] = {
@@ -470,7 +470,8 @@ static const struct {
 
 enum { LANGUAGES_MAX = 128, LANGUAGE_BYTES = 16 };
 
-/* Add the tokens of languages. In a text, their names are text unless the files list them. */
+/* Add the tokens of languages. Names of languages in a text are treated as text unless the files
+ * list them. */
 static int add_languages(struct tokenizer *tokenizer, const char *codes, struct err *err)
 {
     const struct word_table *words = &tokenizer->set.words;

@@ -453,7 +453,8 @@ static int read_file(void *context, const struct file *file, struct err *err)
     return err_if(failed);
 }
 
-/* GPT-SW3 has the ids of the file (sentencepiece.c), and special tokens. */
+/* Fill the tokenizer of GPT-SW3: it has the ids of the file (sentencepiece.c), and
+ * special tokens. */
 static int fill_sw3(struct tokenizer *tokenizer, const struct folder *folder, const char *name,
                     struct err *err)
 {

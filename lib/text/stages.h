@@ -74,7 +74,8 @@ struct stage_row {
     int (*apply)(const struct stage *step, struct text_rewriter *rewriter, struct err *err);
     int (*change)(char *bytes, uint32_t character);
 
-    /* A pre-tokenizer: the kind of characters where it splits; NULL: elsewhere, or nowhere. */
+    /* A pre-tokenizer: true for the characters at which it splits; NULL: it splits in another way,
+     * or not at all. */
     bool (*is)(uint32_t character);
     enum split_behavior behavior;
     const struct stage_row *then; /* a second step; NULL: none */

@@ -74,7 +74,8 @@ struct id_list {
     size_t limit;   /* ids are below it and fit into 32 bits */
     size_t count;   /* number of items read */
     bool failed;    /* true if an item was not an id */
-    bool is_option; /* rules of --ids: an id or more, at most one comma between two; +7, -0 too */
+    bool is_option; /* true: the rules of --ids: at least one id, at most one comma between two ids;
+                     * +7 and -0 are ids as well */
 };
 
 /* Read the next id. False at the end or, with `err` and `failed` set, at an item that is no id. */

@@ -121,8 +121,8 @@ struct match {
     size_t end;
 };
 
-/* The longest token with which a text begins, among those that are `normalized` or those that are
- * not; or NULL. Tokens that the model itself finds are included only if `in_model`. */
+/* The longest token with which a text begins, among the tokens whose `normalized` has this value;
+ * or NULL. Tokens that the model itself finds are included only if `in_model`. */
 static const struct added_token *longest(const struct added_tokens *tokens, const char *text,
                                          size_t size, bool normalized, bool in_model)
 {

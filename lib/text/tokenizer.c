@@ -49,7 +49,7 @@ static int display_tokens_init(struct tokenizer *tokenizer, struct err *err)
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-/* The first of these files that is there and has a function makes the tokenizer. */
+/* The files that can make a tokenizer: the first file that exists and has a function is used. */
 static const struct {
     const char *name;
     tokenizer_filler *fill;
@@ -105,7 +105,7 @@ static int refuse_others(const struct folder *folder, struct err *err)
     return failed;
 }
 
-/* Set what follows from the stages, the model and tokenizer_config.json. */
+/* Set the fields that depend on the stages, the model and tokenizer_config.json. */
 static int prepare(struct tokenizer *tokenizer, struct err *err)
 {
     const struct tokenizer_config *config = &tokenizer->config;

@@ -35,8 +35,8 @@ const char *tokenizer_file_name(size_t index);
 int tokenizer_open(struct tokenizer **tokenizer, const struct folder *folder, struct err *err);
 void tokenizer_free(struct tokenizer *tokenizer);
 
-/* tokenizer_open for callers that can also read ids: for an unsupported tokenizer, which is not an
- * error, sets NULL and the reason in `why`; else `why` is "". */
+/* tokenizer_open for callers that can also read ids: an unsupported tokenizer is no error, but sets
+ * `*tokenizer` to NULL, and `why` to the reason; else `why` is "". */
 enum { TOKENIZER_WHY_BYTES = ERR_TEXT_BYTES };
 
 int tokenizer_open_if_known(struct tokenizer **tokenizer, const struct folder *folder,
@@ -76,7 +76,7 @@ int tokenizer_add_special(struct tokenizer *tokenizer, struct err *err);
 int tokenizer_special(struct text_templates *templates, const struct tokenizer *tokenizer,
                       struct err *err);
 
-/* How many special tokens are added to each text, at its start and at its end. */
+/* Get the numbers of special tokens that are added to each text: before it and after it. */
 void tokenizer_adds(const struct tokenizer *tokenizer, size_t *before, size_t *after);
 
 /* Split a text into tokens, stored in `arena`. Bytes that are not UTF-8 are an error, and so is an

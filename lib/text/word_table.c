@@ -307,8 +307,8 @@ static int read_word(struct word_reader *reader, size_t index)
 }
 
 /* Read a score with the rounding of Rust's JSON parser: an integer of all digits is divided by a
- * power of ten, and the result is not always the nearest double. Its last bit can decide
- * between two segmentations with almost equal scores. False if it is not a number. */
+ * power of ten, and the result is not always the nearest double. The last bit of a score can decide
+ * between two segmentations with almost equal sums. False if the text is not a number. */
 static bool read_score(struct json_span span, double *score)
 {
     enum { FRACTION_MAX = 22 }; /* larger powers of ten are not exact */
@@ -425,8 +425,9 @@ static bool is_itself(uint32_t c)
            c != SOFT_HYPHEN;
 }
 
-/* long_signs has, for each character from U+0080 on, the byte + 1 that it represents; 0: none.
- * is_plain is true, for each form, for bytes of a JSON text that are copied unchanged. */
+/* long_signs contains, for each character from U+0080 on, the byte + 1 that the character
+ * represents; 0: none. is_plain is true, for each form, for bytes of a JSON text that are copied
+ * unchanged. */
 static uint16_t long_signs[FIRST_OTHER + OTHERS - 0x80];
 static bool is_plain[WORD_TEXT + 1][256];
 
@@ -451,8 +452,8 @@ static unsigned long_sign(const unsigned char *bytes)
     return sign < sizeof long_signs / sizeof *long_signs ? long_signs[sign] : 0;
 }
 
-/* Copy plain bytes in blocks of sixteen, while input and output have that many left. Returns the
- * position of the first byte that was not copied. Without SSE2, nothing is copied. */
+/* Copy plain bytes in blocks of sixteen, while sixteen bytes are left in input and output. Returns
+ * the position of the first byte that was not copied. Without SSE2, nothing is copied. */
 #ifdef __SSE2__
 
 static inline const char *copy_plain(char **out, const char *limit, const char *at, const char *end,
@@ -603,7 +604,7 @@ static int step_walker(struct word_trie *trie, struct walker *walker, struct err
     return 0;
 }
 
-/* Enter several words at a time, one byte each per round, so that their cache misses overlap. */
+/* Enter several words at a time, one byte of each word in a round: their cache misses overlap. */
 static int enter_all(struct word_trie *trie, const struct word_table *words, struct err *err)
 {
     struct walker walkers[TOGETHER];
@@ -629,7 +630,8 @@ static int enter_all(struct word_trie *trie, const struct word_table *words, str
     return 0;
 }
 
-/* The first room is for a node per one or two bytes of words; it grows if there are more. */
+/* At first there is room for one node for every one or two bytes of words; the room grows if there
+ * are more nodes. */
 int word_trie_init(struct word_trie *trie, const struct word_table *words, struct err *err)
 {
     size_t capacity = FIRST_ROOM;

@@ -65,12 +65,13 @@ struct word_table {
 };
 
 /* Read a vocabulary, {"word": id}, ["word", …] or [["word", score], …], from a file of `file_bytes`
- * bytes; with WORD_TEXT its words are not in the alphabet. On failure, as for an id that is no
- * integer or too large for the file, or a word or id that occurs twice, nothing is held. */
+ * bytes; with WORD_TEXT its words are texts, not written in GPT-2's alphabet. On failure, as for an
+ * id that is no integer or too large for the file, or a word or id that occurs twice, nothing is
+ * held. */
 int word_table_read(struct word_table *table, struct json_cursor words, enum word_form form,
                     size_t file_bytes, struct err *err);
 
-/* Begin a table of the form that is set, for at most this number of words and bytes; then add each
+/* Begin a table, whose `form` is set, for at most this number of words and bytes; then add each
  * word. An empty word and a word or id that occurs twice are errors. */
 int word_table_begin(struct word_table *table, size_t most_words, size_t most_bytes,
                      struct err *err);
@@ -116,8 +117,9 @@ const char *word_table_word(const struct word_table *table, uint32_t id, size_t 
 
 /* --- the byte alphabet ------------------------------------------------------------------------ */
 
-/* Decode a text in the alphabet to `out`, which may be the text itself, and set the number of bytes
- * written. Returns the number of bytes read, up to the first character outside the alphabet. */
+/* Decode a text in GPT-2's alphabet to `out`, which may be the text itself, and set the number of
+ * bytes written. Returns the number of bytes read, up to the first character outside
+ * the alphabet. */
 size_t byte_alphabet_decode(char *out, size_t *out_size, const char *text, size_t size);
 
 /* Decode a text to `*out`, which advances and may reach `limit`, whose byte is also writable. Stops

@@ -20,9 +20,9 @@
 #include "model/new_model.h"
 #include "model/weights.h"
 
-/* A number for each parameter of a model: weights, their gradients, or the state of an optimiser.
- * The tensors of a new model are contiguous: a set is one long row, and a tensor has the same
- * offset in every set. */
+/* A number for each parameter of a model: the weights, their gradients, or the state of an
+ * optimiser. The tensors of a new model are contiguous: all values are one long row, in which a
+ * tensor always has the same offset. */
 struct parameters {
     const struct new_model *new_model;
     float *values; /* [count] */
@@ -33,7 +33,7 @@ struct parameters {
 int parameters_alloc(struct parameters *parameters, const struct new_model *new_model,
                      struct arena *arena, struct err *err);
 
-/* The first number of a tensor. */
+/* The address of the first number of a tensor in the parameters. */
 float *parameter_of(const struct parameters *parameters, const struct new_model_tensor *tensor);
 
 /* --- steps ------------------------------------------------------------------------------------ */
@@ -57,8 +57,9 @@ struct train_batch {
     size_t source_tokens;
     size_t tokens; /* tokens of each text, at most as many as in the plan; 0: as many as in
                     * the plan */
-    uint64_t key;  /* for dropout, see rng.h */
-    float share;   /* factor of the gradients: 1 / batches of a step; 0: no gradients, no dropout */
+    uint64_t key;  /* key of the random numbers for dropout (rng.h) */
+    float share;   /* factor of the gradients: 1 / number of batches in a step; 0: no gradients, no
+                    * dropout */
 };
 
 struct train_step {
@@ -68,7 +69,7 @@ struct train_step {
     float **tensors;      /* the gradient of each tensor of `model`, in the order
                            * of weights_tensor */
     struct weights model; /* the weights, as the pass uses them */
-    size_t rows;          /* rows of all texts */
+    size_t rows;          /* number of rows of all texts: texts · tokens */
     struct text *texts;
     double *losses;             /* [rows] */
     struct arena kept, scratch; /* memory of one step: `kept` for its tape; `scratch` for the pass

@@ -57,7 +57,7 @@ int dataset_add(struct dataset *dataset, const struct tokenizer *tokenizer, cons
     return 0;
 }
 
-/* Count a pair that was added to the bytes. */
+/* Count the pair that was added to `pair_bytes`. */
 static int keep_pair(struct dataset *dataset, struct err *err)
 {
     dataset->pair_count++;
@@ -183,7 +183,7 @@ int adamw_alloc(struct adamw *adamw, const struct new_model *new_model, struct a
            parameters_alloc(&adamw->squares, new_model, arena, err);
 }
 
-/* Sums in parallel lanes of float64. */
+/* The norm is summed in parallel lanes of float64. */
 FOR_EACH_ISA
 double adamw_norm(const struct parameters *gradients)
 {
@@ -251,7 +251,7 @@ void adamw_step(struct adamw *adamw, struct machine *machine, struct parameters 
 
 #define FIELD(field) offsetof(struct trainer_settings, field)
 
-/* Rows in the order of training.json. */
+/* The settings, in the order of training.json. */
 const struct trainer_setting trainer_setting_rows[] = {
     {"seed", "seed", FIELD(seed), true, 0, 9007199254740991.0},
     {"steps", "steps", FIELD(steps), true, 1, 1e9},
@@ -321,7 +321,8 @@ void trainer_release(struct trainer *trainer)
     *trainer = (struct trainer){0};
 }
 
-/* Learning rate of a step (from 1): linear warm-up, then half a cosine down to a tenth. */
+/* The learning rate of a step (the first is 1): linear warm-up, then half a cosine down to a tenth
+ * of the rate. */
 static double rate_of(const struct trainer_settings *s, long long step)
 {
     const double floor = 0.1;
@@ -355,7 +356,8 @@ static size_t choose_pairs(const struct trainer *trainer, const struct dataset_p
     return sources;
 }
 
-/* Fill a batch with pairs; rows behind a text have its last token, and no target. */
+/* Fill a batch with pairs. Rows after the end of a text have the text's last token, and
+ * no target. */
 static struct train_batch draw_pairs(struct trainer *trainer, size_t sources)
 {
     const struct dataset *data = trainer->dataset;
@@ -418,8 +420,8 @@ static void hide_tokens(struct trainer *trainer, uint64_t key)
 }
 
 /* Fill a batch with texts that begin at random lines of a split, and with their next tokens; or
- * with pairs, or texts with labels; or with tokens that are hidden, and the hidden ones as
- * targets. */
+ * with pairs, or texts with labels; or with texts some of whose tokens are hidden, and the hidden
+ * tokens as targets. */
 static struct train_batch draw(struct trainer *trainer, const struct dataset_split *split,
                                uint64_t key)
 {
@@ -694,8 +696,8 @@ int train_checkpoint_write(const struct trainer *trainer, const struct new_model
     return err_if(failed);
 }
 
-/* Read weights of all types of dtype_is_weight, from any number of files. A new classifier
- * keeps its numbers; the dense layer of BERT's is its pooler. */
+/* Read weights of all types of dtype_is_weight, from any number of files. A new classifier keeps
+ * its numbers; its dense layer in BERT is the pooler of the files. */
 int train_checkpoint_weights(struct new_model *new_model, const struct folder *folder,
                              struct err *err)
 {

@@ -31,7 +31,7 @@ struct dataset_split {
     size_t count;
 };
 
-/* Where a pair is among the ids: a source, and the text that follows it. A labelled text is a
+/* The place of a pair in the ids: a source, and the text that follows it. A labelled text is a
  * source that one id follows: its label. */
 struct dataset_pair {
     uint32_t first, source_count, count;
@@ -150,8 +150,8 @@ struct trainer {
     struct arena arena;
 };
 
-/* The dataset has pairs if the model has an encoder, texts with labels if it has classes, and the
- * id of the mask if it is masked. */
+/* The dataset must have pairs if the model has an encoder, texts with labels if the model has
+ * classes, and the id of the mask if the model is masked. */
 int trainer_open(struct trainer *trainer, const struct trainer_settings *settings,
                  struct machine *machine, struct new_model *new_model,
                  const struct dataset *dataset, struct err *err);

@@ -19,7 +19,7 @@ struct learn_piece {
     const char *bytes;
     size_t size;   /* number of symbols of the piece; at first the number of its bytes */
     size_t first;  /* index of the piece's first symbol in `symbols` */
-    int64_t count; /* occurrences in all texts */
+    int64_t count; /* occurrences of the piece in all texts */
 };
 
 struct learn_pair {

@@ -33,10 +33,11 @@ struct bpe_learner {
     struct learn_token *tokens; /* [token_count] 256 bytes, then merged pairs */
     size_t token_count;
     uint32_t signs[BPE_LEARN_BYTES];      /* the characters of the byte alphabet by token id */
-    const struct progress_sink *progress; /* receives the number of tokens; NULL: none */
+    const struct progress_sink *progress; /* receives the number of tokens learnt so far; NULL: no
+                                           * reports */
 };
 
-/* Count the pieces of a text; refuses bytes that are not UTF-8, with the offset. */
+/* Count the pieces of a text. Bytes that are not UTF-8 are an error that names their offset. */
 int bpe_learner_add(struct bpe_learner *learner, const char *text, size_t size, struct err *err);
 
 /* Learn until there are `size` tokens, at least 256, or no pair occurs twice. */
@@ -64,7 +65,8 @@ struct word_list {
                            * none was split */
 };
 
-/* Add the words of a text in order. Bytes that are not UTF-8 are an error with their offset. */
+/* Add the words of a text in order. Bytes that are not UTF-8 are an error that names
+ * their offset. */
 int word_list_add(struct word_list *list, const char *text, size_t size, struct err *err);
 
 /* word_list_sort sorts the words and removes duplicates. word_list_json then appends a vocab.json

@@ -53,7 +53,7 @@ static inline float log_float(float x)
     memcpy(&bits, &x, sizeof bits);
     float e = (float)((int32_t)(bits >> 23) - 126);
     bits = (bits & 0x007fffffu) | 0x3f000000u;
-    memcpy(&x, &bits, sizeof x); /* from ½ to 1 */
+    memcpy(&x, &bits, sizeof x); /* x is now from ½ to 1 */
     bool low = x < 0.707106781f;
     float m = low ? x - 1.0f + x : x - 1.0f;
     e = low ? e - 1.0f : e;
@@ -81,7 +81,7 @@ struct angle {
  * even multiple j of π/4. */
 static inline struct angle sine_and_cosine(float x)
 {
-    int32_t j = ((int32_t)(x * 1.27323954f) + 1) & ~1; /* 4 / π */
+    int32_t j = ((int32_t)(x * 1.27323954f) + 1) & ~1; /* multiplied by 4 / π */
     float octants = (float)j;
     x = fmaf(octants, -0.78515625f, x); /* π/4 in three parts */
     x = fmaf(octants, -2.41875648e-4f, x);
@@ -309,8 +309,9 @@ static bool is_matrix(const struct new_model_tensor *tensor)
     return tensor->rank > 1 && !(tensor->slot.id & 1);
 }
 
-/* `linear`: layers have nn.Linear, which draw uniform numbers when they are made; else output
- * projections are initialised twice, the second time with a smaller deviation. */
+/* Draw the weights of a decoder. If `linear`, layers have nn.Linear, which draws uniform numbers
+ * when it is made; else output projections are initialised twice, the second time with a smaller
+ * deviation. */
 static void draw_decoder(struct weight_drawing *drawing, bool linear)
 {
     const struct config *config = &drawing->new_model->config;
@@ -341,7 +342,8 @@ static void draw_decoder(struct weight_drawing *drawing, bool linear)
         if (t->slot.id == SLOT_DOWN)
             progress_tell(drawing->init->progress, (size_t)t->slot.layer + 1, config->n_layer);
     }
-    /* The unembedding is made last and, if it has weights of its own, initialised. */
+    /* The numbers of the unembedding are drawn last when it is made and, if it has its own weights,
+     * again when it is initialised. */
     torch_random_skip_uniform(random, config_logits(config) * config->n_embd);
     if (head)
         torch_random_normal(random, head->data, head->count, 0, spread);

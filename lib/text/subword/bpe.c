@@ -58,8 +58,8 @@ int bpe_add(struct bpe *bpe, const struct bpe_merge *merge, struct err *err)
     return 0;
 }
 
-/* The index of the merge of a pair, whose hash is `hash`, and the probe is ready for hash_replace;
- * or BPE_NONE, and the probe is ready for hash_put. */
+/* Find the index of the merge of a pair, whose hash is `hash`: the probe is then ready for
+ * hash_replace. BPE_NONE: there is none, and the probe is ready for hash_put. */
 static inline uint32_t find_merge(const struct bpe *bpe, uint32_t left, uint32_t right,
                                   uint64_t hash, struct hash_probe *probe)
 {
@@ -181,7 +181,8 @@ static bool fall_back(const struct beginning *begin, size_t start, size_t end)
 }
 
 /* Make the first tokens. As in Hugging Face's library, an unknown token waits for a character that
- * is known, or unknown and not fused with it, or for the end; byte tokens of others come first. */
+ * is known, or unknown and not fused with it, or for the end; byte tokens of other characters come
+ * before it. */
 static void begin_tokens(struct beginning *begin)
 {
     const struct bpe *bpe = begin->bpe;

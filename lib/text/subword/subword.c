@@ -138,7 +138,8 @@ static int encode_word_piece(const struct subword *model, struct encoder *encode
     return 0;
 }
 
-/* The id of a token: `id`; with a `vocabulary`, the id of its text there, or the unknown id. */
+/* The id of a token: `id` or, if the model has a `vocabulary`, the id of the token's text in the
+ * vocabulary, else the unknown id. */
 static inline uint32_t vocabulary_id(const struct subword *model, const char *bytes, size_t size,
                                      uint32_t id)
 {
@@ -171,10 +172,10 @@ static size_t next_front(const struct subword *model, const char *bytes, size_t 
 }
 
 /* Without a pre-tokenizer, a text of any size is one piece. If no merge joins a word that ends in
- * some byte with one that begins with some character, no pair across these two is ever joined, so
- * the parts between can be encoded alone. The character must have an entry: it ends a row of
- * unknown ones. This does not hold if a character may be dropped, since tokens around it then
- * become neighbours, or replaced by a token of a merge. */
+ * some byte with a word that begins with some character, no pair across this byte and this
+ * character is ever joined: the text can be split between them. The character must have an entry:
+ * it ends a row of unknown characters. This does not hold if a character may be dropped, since
+ * tokens around it then become neighbours, or replaced by a token of a merge. */
 int subword_find_fronts(struct subword *model, struct err *err)
 {
     struct bpe *bpe = &model->bpe;

@@ -124,8 +124,8 @@ static bool is_splittable(const struct word_scan *scan, const struct text_range 
 }
 
 /* Find the longest entry at `start` that ends at a boundary, and not before the run does; or, if
- * `parts`, one after which the rest of the run can be split. If a token ended inside a grapheme,
- * entries may end anywhere in its rest, unless `parts`. */
+ * `parts`, the longest entry after which the rest of the run can be split. If a token ended inside
+ * a grapheme, entries may end anywhere in its rest, unless `parts`. */
 static bool find_longest(struct token *longest, const struct word_scan *scan, size_t start,
                          const struct text_range *run, bool parts)
 {
