@@ -696,14 +696,14 @@ int attn_generate(struct attn_model *model, const struct attn_ids *ids,
 
 /* How the numbers [in, out] of a matrix, or [out] of a vector, become axes. */
 enum weight_form {
-    FORM_MATRIX,   /* [in, out] */
-    FORM_TURNED,   /* [out, in] */
-    FORM_TO_HEADS, /* [head, in, dim] */
-    FORM_OF_HEADS, /* [head, dim, out] */
-    FORM_SCALES,   /* [out], of a norm */
-    FORM_SHIFTS,   /* [out], of a norm */
-    FORM_BIAS,     /* [out] */
-    FORM_HEAD_BIAS /* [head, dim] */
+    FORM_MATRIX,   /* a matrix [in, out] */
+    FORM_TURNED,   /* a matrix becomes [out, in] */
+    FORM_TO_HEADS, /* a matrix becomes [head, in, dim] */
+    FORM_OF_HEADS, /* a matrix becomes [head, dim, out] */
+    FORM_SCALES,   /* the scales [out] of a norm */
+    FORM_SHIFTS,   /* the shifts [out] of a norm */
+    FORM_BIAS,     /* a vector [out] */
+    FORM_HEAD_BIAS /* a vector becomes [head, dim] */
 };
 
 static const struct weight_row {

@@ -236,7 +236,8 @@ const char *num_size(char text[NUM_SIZE_BYTES], uint64_t bytes)
 
 double num_shown(double value, int decimals)
 {
-    double half = 0.5; /* half of the last decimal: printf rounds it to even, which is 0 */
+    /* half a unit of the last decimal, which printf rounds to even, that is to 0 */
+    double half = 0.5;
     for (int i = 0; i < decimals; i++)
         half /= 10;
     bool is_zero = fabs(value) < half || (decimals == 0 && fabs(value) == half);

@@ -276,7 +276,8 @@ size_t utf8_grapheme(const char *bytes, size_t size)
     return at;
 }
 
-/* A grapheme is as wide as its widest character; an emoji made of several is one emoji. */
+/* A grapheme is as wide as its widest character; an emoji made of several characters is
+ * one emoji. */
 static size_t grapheme_width(const char *bytes, size_t size)
 {
     enum { VARIATION_SELECTOR_16 = 0xFE0F };

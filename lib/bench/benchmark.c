@@ -25,7 +25,8 @@ struct peak {
     float *data;
     size_t size_bytes, cache_bytes;
     size_t next_byte;     /* where the next read starts */
-    struct weight weight; /* the measured product is y = x · weight, as large as one of a pass */
+    struct weight weight; /* the measured product is y = x · weight, as large as a product of
+                           * a pass */
     struct matrix x, y;
 };
 

@@ -122,8 +122,8 @@ int json_object(const struct json *object, const char *name, const struct json *
  *     }
  */
 
-/* Bytes in the document. The span of a text has escapes as written, and no quotes if nothing else
- * is said. */
+/* A range of bytes in the document. The span of a text has escapes as written, and no quotes if
+ * nothing else is said. */
 struct json_span {
     const char *bytes;
     size_t size;

@@ -47,8 +47,8 @@ struct sampling;
 int live_write_next(struct live *live, struct stream *out, const struct live_request *request,
                     const struct sampling *sampling, size_t index, struct err *err);
 
-/* Write the log-probabilities of the same next tokens if the last token cannot attend to a token,
- * or to token `key` of the source if `of_source`. Only the last token runs again. */
+/* Write the log-probabilities of the next tokens of live_write_next if the last token cannot attend
+ * to token `key` of the text, or of the source if `of_source`. Only the last token runs again. */
 int live_write_knockout(struct live *live, struct stream *out, const struct live_request *request,
                         bool of_source, size_t key, struct err *err);
 

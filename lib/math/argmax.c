@@ -23,7 +23,7 @@ static const float LEAST = 0x1p-100f;       /* a row without larger numbers beco
 static const float TO_WHOLE = 0x1.8p23f;    /* added and subtracted, it rounds to an integer */
 static const double ROUNDING = 2 * 0x1p-24; /* 2 u: twice the relative error of rounding */
 
-/* The row of a part with the largest quantised product. */
+/* The row with the largest quantised product in a part of the rows, and this product. */
 struct argmax_top {
     float value;
     size_t row;

@@ -20,7 +20,8 @@ enum {
     KERNELS_MAX = 512,
     WORK_FOR_CODE = 2 * 1024 * 1024, /* multiply-adds for which generating code pays */
     CODE_BYTES = 8 * 1024 * 1024,
-    KERNEL_CODE_MAX = 64 * 1024, /* bytes for one kernel; the largest seen has 12 KiB */
+    KERNEL_CODE_MAX = 64 * 1024, /* the most bytes of one kernel's code; the largest that was seen
+                                  * has 12 KiB */
     CODE_ALIGN = 64,
     VECTOR = 16,            /* floats of an AVX-512 register */
     WIDTH_MAX = 4 * VECTOR, /* columns that libxsmm computes at a time */

@@ -4,8 +4,8 @@
  *     uint64_t key = rng_fold_in(rng_fold_in(seed, step), layer);
  *     rng_dropout(x, count, key, row, 0.1f);
  *
- * And the words of the Mersenne Twister MT19937 (Matsumoto and Nishimura, 1998), of which PyTorch
- * (train/weight_init.h) and Python make their numbers.
+ * The second kind is the words of the Mersenne Twister MT19937 (Matsumoto and Nishimura, 1998),
+ * from which PyTorch (train/weight_init.h) and Python make their numbers.
  *
  *     struct twister twister;
  *     twister_begin_python(&twister, 42);

@@ -51,7 +51,7 @@ struct encoder {
     const struct tokenizer *tokenizer;
     struct token_list *list; /* receives the tokens */
     struct text_limits limits;
-    bool plain; /* special tokens in a text are text */
+    bool plain; /* special tokens in a text are treated as text */
 
     struct bpe_piece piece;
     struct piece_cache cache;

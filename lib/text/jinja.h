@@ -31,7 +31,7 @@ enum jinja_kind {
 struct jinja_value {
     enum jinja_kind kind;
     long long integer; /* an integer; 0 or 1 for a boolean */
-    size_t size;       /* bytes of a text */
+    size_t size;       /* size of a text in bytes */
     union {
         const char *text;
         const struct jinja_list *list;

@@ -6,32 +6,33 @@
 /* Statements form a list by `next`, and so do the expressions of a list. */
 enum node_kind {
     /* statements; `next` is the next statement */
-    NODE_OUTPUT,  /* a: expression */
-    NODE_SET,     /* a: target, or names by `next`; b: expression */
-    NODE_CAPTURE, /* a: target; body */
-    NODE_IF,      /* a: condition; body; otherwise */
-    NODE_FOR,     /* a: names by `next`; b: expression; c: condition or NULL; body; otherwise */
-    NODE_MACRO,   /* name; a: names by `next`, each with its default as `b`; body */
+    NODE_OUTPUT,  /* print the expression a */
+    NODE_SET,     /* set the target a, or the names a by `next`, to the expression b */
+    NODE_CAPTURE, /* set the target a to the output of `body` */
+    NODE_IF,      /* if the condition a is true, run `body`, else `otherwise` */
+    NODE_FOR,     /* run `body` for the names a in b, if the condition c (or NULL) is true; or
+                   * `otherwise` */
+    NODE_MACRO,   /* define `name` with `body` and the parameters a, each with its default as `b` */
     NODE_BREAK,
     NODE_CONTINUE,
     /* expressions; in a list, `next` is the next expression */
-    NODE_VALUE,    /* a constant: value */
-    NODE_NAME,     /* a variable: name */
-    NODE_LIST,     /* a: expressions by `next` */
-    NODE_DICT,     /* a: keys by `next`, each with its value as `b` */
-    NODE_MEMBER,   /* a.name */
-    NODE_ITEM,     /* a[b] */
-    NODE_SLICE,    /* a[b:c:d]; NULL: left out */
-    NODE_CALL,     /* a(b: arguments by `next`) */
-    NODE_ARGUMENT, /* name = a */
-    NODE_FILTER,   /* a | name(b: arguments by `next`) */
-    NODE_TEST,     /* a is name(b: arguments by `next`) */
-    NODE_NOT,      /* not a */
-    NODE_MINUS,    /* -a */
-    NODE_AND,      /* a and b */
-    NODE_OR,       /* a or b */
-    NODE_CHOOSE,   /* b if a else c; c NULL: undefined */
-    NODE_BINARY,   /* a operator b */
+    NODE_VALUE,    /* the constant `value` */
+    NODE_NAME,     /* the variable `name` */
+    NODE_LIST,     /* the list of the expressions a by `next` */
+    NODE_DICT,     /* the map of the keys a by `next`, each with its value as `b` */
+    NODE_MEMBER,   /* the member `a.name` */
+    NODE_ITEM,     /* the item `a[b]` */
+    NODE_SLICE,    /* the slice `a[b:c:d]`; b, c or d is NULL if it is left out */
+    NODE_CALL,     /* the call `a(b)`, with the arguments b by `next` */
+    NODE_ARGUMENT, /* the argument `name = a` of a call */
+    NODE_FILTER,   /* the filter `a | name(b)`, with the arguments b by `next` */
+    NODE_TEST,     /* the test `a is name(b)`, with the arguments b by `next` */
+    NODE_NOT,      /* the expression `not a` */
+    NODE_MINUS,    /* the expression `-a` */
+    NODE_AND,      /* the expression `a and b` */
+    NODE_OR,       /* the expression `a or b` */
+    NODE_CHOOSE,   /* the expression `b if a else c`; c NULL: undefined */
+    NODE_BINARY,   /* an expression `a operator b` */
 };
 
 enum binary {

@@ -15,7 +15,7 @@ struct sentencepiece {
     size_t count;
     size_t bytes; /* total size of all words */
     uint64_t kind;
-    bool falls_back, suffix; /* byte_fallback, treat_whitespace_as_suffix */
+    bool falls_back, suffix; /* settings byte_fallback and treat_whitespace_as_suffix of the file */
     struct sentencepiece_rules rules;
 };
 

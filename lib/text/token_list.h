@@ -78,7 +78,8 @@ struct id_list {
                      * +7 and -0 are ids as well */
 };
 
-/* Read the next id. False at the end or, with `err` and `failed` set, at an item that is no id. */
+/* Read the next id. False at the end of the list or, with `err` and `failed` set, at an item that
+ * is not an id. */
 bool id_list_next(struct id_list *list, uint32_t *id, struct err *err);
 
 /* Read the list of --ids, such as "3,1,4", into `arena`. The tokens have start = end = 0. */

@@ -128,7 +128,8 @@ static int prepare(struct tokenizer *tokenizer, struct err *err)
     facts->added = &tokenizer->set.added;
     tokenizer->literal_special = config->splits_special == ANSWER_YES;
     tokenizer->used = (struct text_templates){.single = text_templates_plain.single};
-    for (size_t i = 0; i < pair->count; i++) /* texts of a pair keep their segments */
+    /* only the texts of the pair remain, with their segments */
+    for (size_t i = 0; i < pair->count; i++)
         if (pair->parts[i].kind != TEMPLATE_SPECIAL)
             used->parts[used->count++] = pair->parts[i];
     return 0;

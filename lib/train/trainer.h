@@ -86,7 +86,7 @@ void dataset_release(struct dataset *dataset);
 
 struct adamw {
     double beta_1, beta_2, epsilon, decay;
-    uint64_t steps; /* completed steps */
+    uint64_t steps; /* number of completed steps */
     struct parameters means, squares;
 };
 
