@@ -1,15 +1,18 @@
 /* edits.h: edits in the syntax of the command line, and the values of other texts that they use.
  *
- *     h.9.context[head=6,token=-1] = 0 SITE[POSITIONS] = VALUE resid_post[layer=2-4,channel=7] *
- *     0.5 axes that are not named: all positions weights = mean over reference texts, position by
- *     position attn_out = resample:7 a reference text, drawn with this seed mlp_out[token=3] = from
- *     a text of the same length resid_post[layer=2] + 4*steer.npy a file, for all tokens or each
- *     resid_post[token=prompt] + v.safetensors h.L.resid_post of each layer; or FILE:NAME
- *     resid_post + v.gguf llama.cpp's control vector: direction.L of layer L resid_post -
- *     proj(v.npy) without the part along a vector resid_post = steer an array or a function of the
- *     calling program resid_post + 5*demo#27 the direction of a feature (lens/dictionary.h)
- *     features[feature=27,token=-1] = 0 features of the list's dictionaries, also * and +,
- *                                               = mean and = from; what they leave out stays
+ *     h.9.context[head=6,token=-1] = 0          SITE[POSITIONS] = VALUE
+ *     resid_post[layer=2-4,channel=7] * 0.5     axes that are not named: all positions
+ *     weights = mean                            over reference texts, position by position
+ *     attn_out = resample:7                     a reference text, drawn with this seed
+ *     mlp_out[token=3] = from                   a text of the same length
+ *     resid_post[layer=2] + 4*steer.npy         a file, for all tokens or each
+ *     resid_post[token=prompt] + v.safetensors  h.L.resid_post of each layer; or FILE:NAME
+ *     resid_post + v.gguf                       llama.cpp's control vector: direction.L of layer L
+ *     resid_post - proj(v.npy)              without the part along a vector
+ *     resid_post = steer                        an array or a function of the calling program
+ *     resid_post + 5*demo#27                    the direction of a feature (lens/dictionary.h)
+ *     features[feature=27,token=-1] = 0         features of the list's dictionaries, also * and +,
+ *                                               = mean and = from; the unexplained rest stays
  *     features = decoded                        the reconstruction in place of the row
  *
  * Axes are layer, head (kv_head of keys and values that heads share), token (of maps: query, key)

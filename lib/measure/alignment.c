@@ -7,10 +7,10 @@
 #include "base/buf.h"
 #include "base/num.h"
 
-/* Some programs have a large negative number for -infinity. */
+/* Some programs write a large negative number for -infinity: numbers below this are masked. */
 static const float MASKED_BELOW = -1e9f;
 
-/* Half of the last printed decimal, and the error of its float32. */
+/* The largest error of a printed number: half of its last decimal, and rounding to float32. */
 static const double PRINTED_ERROR = 5.1e-5;
 
 /* --- differences ------------------------------------------------------------------------------ */
@@ -35,7 +35,7 @@ static struct axis_sizes sizes_of(const struct array *array)
 struct difference difference_of(const struct array *ours, const float *theirs, double tolerance,
                                 bool printed)
 {
-    enum { ROWS = 1024 };                                   /* most tokens of which the median is */
+    enum { ROWS = 1024 }; /* the median is over at most so many tokens */
     const bool causal = site_id(ours->site) == SITE_SCORES; /* later keys are not masked yet */
     struct difference d = {0};
     const struct axis_sizes n = sizes_of(ours);
@@ -83,7 +83,7 @@ struct difference difference_of(const struct array *ours, const float *theirs, d
 
 enum axis_id { AXIS_HEAD, AXIS_ROW, AXIS_COLUMN, AXES };
 
-/* The orders of axes, the usual ones first. */
+/* The orders of axes that are tried, the usual ones first. */
 static const unsigned char orders[][AXES] = {
     {AXIS_ROW, AXIS_HEAD, AXIS_COLUMN}, {AXIS_HEAD, AXIS_ROW, AXIS_COLUMN},
     {AXIS_HEAD, AXIS_COLUMN, AXIS_ROW}, {AXIS_ROW, AXIS_COLUMN, AXIS_HEAD},
@@ -91,27 +91,28 @@ static const unsigned char orders[][AXES] = {
 };
 enum { ORDERS = sizeof orders / sizeof *orders };
 
-/* Where their numbers are. */
+/* Where the other program's tensor has its numbers. */
 struct view {
     size_t size[AXES], stride[AXES]; /* of the other program's tensor */
     const unsigned char *order;
-    size_t repeats; /* copies of each of our heads */
-    bool tiled;     /* all heads once, then again; else all copies of a head together */
-    bool pairs;     /* channels of a head: 0, d/2, 1, d/2 + 1, …: pairs of the rotary embedding */
-    size_t skip[AXES]; /* rows and columns of theirs before the first that both have */
-    size_t lack[AXES]; /* rows and columns of ours that theirs lacks */
+    size_t repeats; /* copies of each of our heads in the other tensor */
+    bool tiled; /* all heads once, then all again; else the copies of a head follow each other */
+    bool pairs; /* channels of a head are in the order 0, d/2, 1, d/2 + 1, …: rotary pairs */
+    size_t skip[AXES]; /* rows and columns of the other tensor before the first that both have */
+    size_t lack[AXES]; /* rows and columns at our beginning that the other tensor lacks */
     size_t both[AXES];
-    const struct named_site *joined; /* columns are some of a module's, or NULL */
+    const struct named_site *joined; /* the columns are a part of a fused module's output; NULL:
+                                      * they are all of it */
 };
 
-/* The axes of their shape, without axes of size 1. */
+/* The axes of the other program's tensor, without axes of size 1. */
 struct shape {
     size_t size[SAFETENSORS_RANK_MAX], rank, count;
 };
 
-/* Merge neighbouring axes of an order until they are the shape's; writes "[T, H·D]". Columns before
- * heads do not merge: such an order is a mistake; nor do tokens, unless there are as many as ours,
- * `rows`. */
+/* Merge neighbouring axes of an order until they have the sizes of the shape, and write the result
+ * as "[T, H·D]". False: the order does not fit. Columns do not merge with heads after them: such an
+ * order is a mistake. Tokens merge only if there are `rows` of them, as many as ours. */
 static bool write_order(char words[64], const struct view *v, const struct shape *shape,
                         const char letters[AXES], size_t rows)
 {
@@ -181,7 +182,7 @@ static void take(float *values, const float *from, const struct view *v, const s
             }
 }
 
-/* Align an axis of tokens: theirs begins or ends with ours. */
+/* Align an axis of tokens: the two tensors agree at its beginning, or `at_end`. */
 static void shift(struct view *v, enum axis_id axis, size_t ours, bool at_end)
 {
     size_t theirs = v->size[axis];
@@ -203,8 +204,8 @@ struct search {
     struct err *err;
 };
 
-/* Compare by a view, and keep it if it is much better. False: stop, it agrees or memory is missing.
- */
+/* Compare our numbers with the other tensor's in this view, and keep the view if it is much better.
+ * False: stop, because the numbers agree or memory is missing. */
 static bool try_view(struct search *s, const struct view *v, const char *order)
 {
     struct array_match *best = s->best;
@@ -242,7 +243,7 @@ static bool try_view(struct search *s, const struct view *v, const char *order)
     return best->layout && !d.agrees;
 }
 
-/* Try all alignments of tokens of an order of axes. False: stop. */
+/* Try an order of axes with all alignments of its tokens. False: stop, as try_view says. */
 static bool try_shifts(struct search *s, struct view v, const char *order, bool is_map)
 {
     bool more_rows = v.size[AXIS_ROW] != s->n.rows;
@@ -264,13 +265,14 @@ static bool try_shifts(struct search *s, struct view v, const char *order, bool 
     return true;
 }
 
-/* Fill in the sizes of an order of axes; false: they do not fit. */
+/* Fill in the sizes of an order of axes. False: they do not fit the other tensor. */
 static bool fit_sizes(struct view *v, const struct shape *shape, const struct axis_sizes *n,
                       bool is_map)
 {
     v->size[AXIS_HEAD] = n->heads * v->repeats;
     v->size[AXIS_COLUMN] = n->columns;
-    if (is_map) { /* both axes of tokens may differ: each axis has its place in the shape */
+    if (is_map) { /* the numbers of queries and of keys may differ from ours: the shape gives
+                   * both */
         size_t rest = n->heads > 1 ? 3 : 2, at = 0;
         if (shape->rank != rest && !(n->rows == 1 || n->columns == 1))
             return false;

@@ -1,5 +1,5 @@
-/* alignment.h: a tensor of another program and the same of ours: the order of its axes is found by
- * its sizes and numbers.
+/* alignment.h: compares a tensor of another program with our tensor of the same site. The order of
+ * its axes is found by its sizes and numbers.
  *
  *     struct array_match a;
  *     if (align(&a, &ours, &site, &theirs, tolerance, &arena, err)) ...
@@ -11,28 +11,34 @@
 #include "lens/report.h"
 #include "model/site_names.h"
 
-/* Their numbers compared with ours; of maps, keys that a mask hides in both do not count. */
+/* The other program's numbers compared with ours. In attention maps, keys that a mask hides in both
+ * do not count. */
 struct difference {
     double nmse;           /* sum of squares of differences / sum of squares of ours */
-    double max, largest;   /* the largest difference; the largest of our numbers */
-    double cosine, factor; /* `factor` of ours is nearest to theirs */
-    double median;         /* over tokens: norm of the difference / norm of ours */
-    size_t compared;       /* finite in both */
-    size_t masked_in_one;  /* infinite in one of them */
+    double max, largest;   /* `max`: the largest difference; `largest`: the largest magnitude of our
+                            * numbers */
+    double cosine, factor; /* cosine similarity; our numbers times `factor` are nearest to the other
+                            * numbers */
+    double median;         /* median over tokens of: norm of the difference / norm of our vector */
+    size_t compared;       /* count of numbers that are finite in both */
+    size_t masked_in_one;  /* count of numbers that are infinite in only one of the two */
     bool agrees;           /* max <= tolerance · largest, and the same numbers are infinite */
 };
 
 struct array_match {
-    const char *layout;  /* NULL: the sizes do not fit */
-    const float *values; /* [cells of ours] NaN: not in theirs */
+    const char *layout;  /* order of axes, such as "[T, H·D]"; NULL: the sizes do not fit */
+    const float *values; /* the other program's numbers in our order, as many as ours; NaN: it lacks
+                          * the number */
     size_t rows;         /* tokens that both have */
     struct difference difference;
 };
 
-/* `heads`: query heads that share ours, for keys and values. */
+/* Find the order of axes of `theirs` that agrees best with ours. `heads`: for keys and values, the
+ * number of query heads that share one of our heads. */
 int align(struct array_match *alignment, const struct array *ours, const struct named_site *name,
           const struct dumped *theirs, double tolerance, struct arena *arena, struct err *err);
 
-/* `printed`: theirs have four decimals. Scores of hidden keys are not compared. */
+/* Compare numbers that are already in our order. `printed`: the other numbers have only four
+ * decimals. Scores of keys after the query are not compared. */
 struct difference difference_of(const struct array *ours, const float *theirs, double tolerance,
                                 bool printed);

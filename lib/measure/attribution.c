@@ -32,7 +32,7 @@ const struct attribution_way attribution_ways[ATTRIBUTION_WAYS] = {
 #define MIXER(id) SITE_OF(BRANCH_MIXER, SITE_##id)
 #define LAUREL(id) SITE_OF(BRANCH_LAUREL, SITE_##id)
 
-/* Sites that are captured: only the row of the position, but of values all rows. */
+/* Sites that are captured: only the row of the position, but all rows of values. */
 static const enum site captured_sites[] = {
     SITE_RESID_PRE,      SITE_V,          SITE_WEIGHTS,     SITE_CONTEXT,       SITE_ATTN_OUT,
     SITE_LN_1,           SITE_RESID_MID,  SITE_MLP_ACT,     SITE_MLP_OUT,       SITE_LN_2,
@@ -43,7 +43,7 @@ static const enum site captured_sites[] = {
     MIXER(GATE),         MIXER(ATTN_OUT), SITE_EMBEDDING,   SITE_STREAMS,       SITE_MERGED,
     LAUREL(MLP_ACT),     LAUREL(MLP_OUT)};
 
-/* What reads tokens in a layer, with columns and arrays of its own. */
+/* The readers of tokens in a layer: each has its own columns and arrays in the result. */
 enum { OF_TEXT, OF_CROSS, OF_MIXER, READERS };
 
 static const struct {
@@ -65,11 +65,13 @@ struct way {
     struct weights *weights;
     const struct edits *edits; /* edits of the run; NULL: none */
     size_t position;
-    size_t tokens, whole;             /* tokens that the position attends to; of the whole text */
-    const struct tokenized *source;   /* text of the encoder, whose output counts as given */
+    size_t tokens, whole;             /* `tokens`: tokens that the position attends to; `whole`:
+                                       * tokens of the whole text */
+    const struct tokenized *source;   /* text of the encoder, whose output is treated as given */
     const float *(*rows)[SITE_COUNT]; /* [layer] captured rows; layer 0 also has sites outside of
                                        * layers */
-    size_t (*steps)[SITE_COUNT];      /* to the row of the next token; 0: only one was captured */
+    size_t (*steps)[SITE_COUNT];      /* numbers from a captured row to the next token's row; 0:
+                                       * only one row was captured */
     bool of_all;                      /* the logit is of the mean of all tokens */
     double *u;                        /* [C] direction in the residual stream */
     double *copies; /* [N, C] directions in copies of the stream; NULL: there is one stream */
@@ -77,9 +79,10 @@ struct way {
     double *added;  /* [C] direction in a sublayer's output */
     double *inner;  /* [I or H · dv] direction at the input of the sublayer's last matrix */
     bool is_split;  /* BY_FEATURE: the dictionary's site was on the way */
-    double bias, edited; /* contributions of biases and edits in a stage: embedding, layer, end */
-    struct axis columns[READERS]; /* columns of the result; BY_KEY: of each reader */
-    float *cells[READERS];        /* [stages, layers or layers · heads; columns] */
+    double bias, edited; /* contributions of biases and of edits in the current stage: embedding, a
+                          * layer, or end */
+    struct axis columns[READERS]; /* columns of the result; BY_KEY: of each reader's result */
+    float *cells[READERS];        /* contributions: [stages, layers or layers · heads; columns] */
     struct arena scratch;
     struct err *err;
 };
@@ -148,8 +151,8 @@ static int run(struct way *way, const struct tokenized *sentence)
 
 enum { FEATURE_BIAS, FEATURE_ERROR, FEATURE_REST, FEATURE_TERMS };
 
-/* Split the product of the direction u and the row of the dictionary's site: features, the bias of
- * the reconstruction (and the skip of a transcoder), and the rest that has neither. */
+/* Split the product of the direction u and the row at the dictionary's site into parts: features,
+ * the bias of the reconstruction (and a transcoder's skip), and the error that remains. */
 static int features_back(struct way *way, const double *u)
 {
     const struct dictionary *d = way->plan->dictionary;
@@ -250,7 +253,8 @@ static int site_back(struct way *way, double *u, enum site site, size_t layer, c
     return 0;
 }
 
-/* to [in] = W · u [out]. The matrix's bias counts as a bias. A mixture has no last matrix. */
+/* to [in] = W · u [out]. The matrix's bias counts as a bias. A mixture of experts has no last
+ * matrix. */
 static int matrix_back(struct way *way, double *to, const struct weight *w, const double *u)
 {
     struct arena arena = {0};
@@ -296,7 +300,7 @@ enum {
     TERMS
 };
 
-/* The heads that have an output: the heads of contexts. A mixer's channels count as one. */
+/* The number of heads with a context of their own. The channels of a mixer count as one head. */
 static size_t heads_of(const struct config *c, size_t reader)
 {
     const enum site context = SITE_OF(readers[reader].branch, SITE_CONTEXT);
@@ -305,7 +309,7 @@ static size_t heads_of(const struct config *c, size_t reader)
                                                                 : site_heads(c, context, 0);
 }
 
-/* The columns of heads before the heads of a reader. */
+/* The number of columns of heads that come before a reader's heads. */
 static size_t columns_before(const struct config *c, size_t reader)
 {
     return reader ? columns_before(c, reader - 1) + heads_of(c, reader - 1) : 0;
@@ -333,7 +337,7 @@ static void put_constants(struct way *way, size_t row)
     way->bias = way->edited = 0;
 }
 
-/* What of a sublayer reads tokens: numbers of contexts, and the width of one. */
+/* The number of contexts of a sublayer: of its attention or its mixer. */
 static size_t count_contexts(const struct sublayer *s)
 {
     return s->mixer ? s->mixer->heads : context_heads(&s->head);
@@ -344,15 +348,15 @@ static size_t width_of_context(const struct sublayer *s)
     return s->mixer ? s->mixer->d_v : context_width(&s->head);
 }
 
-/* The factor of a context by a gate, from its product z. */
+/* The factor by which a gate multiplies a context, from the gate's product z. */
 static double gate_factor(enum gate gate, float z)
 {
     const double share = 1 / (1 + exp(-(double)z));
     return gate == GATE_SILU ? (double)z * share : share;
 }
 
-/* Go back through the gates of contexts, and their norms: of each, or of groups of a mixer's. Gates
- * and divisors are treated as constant. */
+/* Go back through the gates and the norms of contexts; a mixer may have a norm for each group of
+ * contexts. Gates and divisors are treated as constant. */
 static int contexts_back(struct way *way, size_t layer, const struct sublayer *s,
                          const float *context)
 {
@@ -387,8 +391,8 @@ static int contexts_back(struct way *way, size_t layer, const struct sublayer *s
     return 0;
 }
 
-/* Split the contexts of a sublayer by source token: each is a weighted sum of values, except for
- * its edits, which come from no token. */
+/* Split the contexts of a sublayer by source token: a context is a weighted sum of values. Edits of
+ * contexts come from no token. */
 static int keys_back(struct way *way, size_t layer, const struct sublayer *s, size_t reader)
 {
     const size_t keys = way->columns[reader].size, heads = heads_of(way->config, reader);
@@ -442,7 +446,7 @@ static size_t expert_columns(const struct config *c)
     return c->mixture.experts + (c->mixture.shared_inner > 0);
 }
 
-/* Channels of the output of an expert. */
+/* The number of channels of an expert's output. */
 static size_t expert_width(const struct config *c)
 {
     return c->mixture.latent ? c->mixture.latent : c->n_embd;
@@ -466,7 +470,8 @@ static int sum_experts(struct way *way, float *sum, const float *x, size_t layer
     return 0;
 }
 
-/* Go back from the output of experts to their sum: through its norm, or the last matrix. */
+/* Go back from the output of the experts to their sum: through the norm of the sum, or the last
+ * matrix. */
 static int mixed_back(struct way *way, size_t layer, const struct mixture *mixture, double **u,
                       const float *sum)
 {
@@ -544,13 +549,14 @@ static int mlp_back(struct way *way, size_t layer, const struct sublayer *s,
     return 0;
 }
 
-/* The site of the stream, of an id of a sublayer. */
+/* The site of the stream that a sublayer's `id` stands for. */
 static enum site stream_site(const struct sublayer *s, enum site id)
 {
     return SITE_OF(sublayer_stream_branch(s, id), id);
 }
 
-/* Go back through the edits of sites that announce the stream, last to first. */
+/* Go back through the edits of the sites that announce the stream, from the last site to the
+ * first. */
 static int stream_back(struct way *way, const struct sublayer *s, const enum site sites[3],
                        size_t layer)
 {
@@ -560,7 +566,7 @@ static int stream_back(struct way *way, const struct sublayer *s, const enum sit
     return 0;
 }
 
-/* Go back through the product of the stream and a number of the layer. */
+/* Go back through the layer's scale, a number that multiplies the stream. */
 static int scale_back(struct way *way, size_t layer)
 {
     const float *number = NULL;
@@ -572,7 +578,7 @@ static int scale_back(struct way *way, size_t layer)
     return 0;
 }
 
-/* Go back through the norm of a sum: the announced one, or x + factor · output. */
+/* Go back through the norm of a sum: the captured sum, or else x + factor · output. */
 static int sum_back(struct way *way, size_t layer, const struct sublayer *s, const float *x,
                     const struct norm *norm)
 {
@@ -605,7 +611,7 @@ static void add_direction(double *to, const double *u, size_t count, double fact
         to[i] += factor * u[i];
 }
 
-/* y = the product of a copy's matrix and x; returns its factor, which gives y the mean square of
+/* Compute y, the product of a copy's matrix and x, and the factor that gives y the mean square of
  * `like`. */
 static int turn_copy(struct way *way, float *y, double *factor, struct weight *w, struct slot slot,
                      const float *x, const float *like)
@@ -619,7 +625,8 @@ static int turn_copy(struct way *way, float *y, double *factor, struct weight *w
     return 0;
 }
 
-/* to = the direction u back through the matrix of a copy that turns x. */
+/* Go back from the direction u in a turned copy of x to the direction `to` in x. `id` names the
+ * matrix that turns it. */
 static int turn_back(struct way *way, double *to, double *u, int id, size_t copy, const float *x,
                      const float *like)
 {
@@ -636,7 +643,8 @@ static int turn_back(struct way *way, double *to, double *u, int id, size_t copy
     return matrix_back(way, to, &w, u);
 }
 
-/* From the merged stream, the mean of the first copy and of products of the others. */
+/* Go back from the merged stream, which is the mean of the first copy and the turned other
+ * copies. */
 static int merged_back(struct way *way)
 {
     const size_t C = way->config->n_embd, count = copies_of(way)->count;
@@ -653,7 +661,8 @@ static int merged_back(struct way *way)
     return 0;
 }
 
-/* To the embedding, of which the copies are products. */
+/* Go back from the copies that enter the first layer to the embedding: each copy but the first is
+ * the product of the embedding and a matrix. */
 static int copied_back(struct way *way)
 {
     const size_t C = way->config->n_embd;
@@ -667,7 +676,7 @@ static int copied_back(struct way *way)
     return 0;
 }
 
-/* The active copy that enters a layer. */
+/* The row of the active copy of the stream that enters a layer; NULL on failure. */
 static const float *active_copy(struct way *way, size_t layer)
 {
     const size_t C = way->config->n_embd, active = copies_of(way)->active;
@@ -694,7 +703,8 @@ static const float *mixing(struct way *way, int id, size_t layer, const float *x
     return forward_mixing(&run, id, layer, x, &way->scratch, way->err);
 }
 
-/* From the corrected copies to the stream x that corrects them, and to the predicted ones. */
+/* Go back from the corrected copies to the stream x that corrects them, and to the predicted
+ * copies. */
 static int corrected_back(struct way *way, size_t layer, const float *x)
 {
     const size_t C = way->config->n_embd;
@@ -710,7 +720,7 @@ static int corrected_back(struct way *way, size_t layer, const float *x)
     return 0;
 }
 
-/* From the predicted copies to those that enter the layer. */
+/* Go back from the predicted copies to the copies that enter the layer. */
 static int predicted_back(struct way *way, size_t layer)
 {
     const size_t C = way->config->n_embd, count = copies_of(way)->count;
@@ -729,7 +739,8 @@ static int predicted_back(struct way *way, size_t layer)
     return 0;
 }
 
-/* Before a sublayer: the direction of its output, from the copies or the branch beside it. */
+/* Before going back through a sublayer: compute the direction in its output from the copies of the
+ * stream. */
 static int enter_back(struct way *way, size_t layer, const struct sublayer *s)
 {
     const size_t C = way->config->n_embd;
@@ -815,7 +826,8 @@ static int dense_back(struct way *way, double *to, double *direction, const floa
     return matrix_back(way, to, &dense, direction);
 }
 
-/* The input of the dense layer before the logits, or of the logits: of a token, or of all. */
+/* The input of the dense layer or, without one, of the logits: the position's row, or the mean of
+ * all tokens. */
 static const float *take_end(struct way *way)
 {
     const struct config *c = way->config;
@@ -839,7 +851,7 @@ static int logits_back(struct way *way)
     const float *logits = way->rows[0][SITE_LOGITS];
     struct weight words;
     const float *bias = NULL;
-    double *direction = way->inner; /* zeroed */
+    double *direction = way->inner; /* an array of zeros */
     double divisor = c->logit_divisor > 0 ? (double)c->logit_divisor : 1;
     struct question *question = way->plan->question;
     way->attribution->logit = question_ask(question, logits, config_logits(c));
@@ -888,7 +900,7 @@ static int end_back(struct way *way)
     return way->copies ? merged_back(way) : 0;
 }
 
-/* Compute the contributions of the token's embedding, and of the position's and segment's. */
+/* Compute the contributions of the embeddings of the token, the position and the segment. */
 static int begin_back(struct way *way, const uint32_t *ids, const unsigned char *segments)
 {
     const struct config *c = way->config;
@@ -933,7 +945,8 @@ static int begin_back(struct way *way, const uint32_t *ids, const unsigned char 
     return 0;
 }
 
-/* Go back from the last norm to the embedding; of a mean, from each token's norm in turn. */
+/* Go back from the last norm to the embedding. If the logit is of a mean, go back from each token's
+ * norm in turn. */
 static int tokens_back(struct way *way, const struct tokenized *text)
 {
     const struct config *c = way->config;
@@ -1008,7 +1021,7 @@ static int make_cells(struct way *way, size_t reader, const struct tokenized *ke
     return way->cells[reader] ? 0 : -1;
 }
 
-/* Add an array with a row for each stage, or only for the listed layers; by source, for each layer
+/* Add an array with a row for each stage, or only for the listed layers. BY_KEY: add for each layer
  * an array with a row for each head. */
 static int report_cells(struct report *report, const struct way *way, size_t reader,
                         struct arena *arena)
@@ -1144,8 +1157,8 @@ void attribution_add_memory(struct memory *memory, const struct viewer *viewer,
     size_t keys = pair->text.count + pair->source.count;
     const size_t heads = num_max(head_columns(c), c->mixer.heads);
     size_t numbers = by == BY_KEY ? keys * (2 * heads + c->n_embd)
-                                  : 2 * c->n_inner; /* of a layer: rows and results */
-    if (stack_of(c, BRANCH_TEXT)->unembed.mean)     /* rows of all tokens */
+                                  : 2 * c->n_inner; /* rows and results of one layer */
+    if (stack_of(c, BRANCH_TEXT)->unembed.mean)     /* the rows of all tokens are captured */
         numbers += keys * (CAPTURED_SITES * c->n_embd + c->n_inner + keys * c->n_head);
     viewer_add_memory(memory, viewer, &selection, pair, CAPTURE_NOTHING);
     memory->held += (double)c->n_layer * (double)numbers * sizeof(float);

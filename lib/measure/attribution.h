@@ -27,14 +27,14 @@ enum attribution_by {
 };
 
 extern const struct attribution_way {
-    const char *name;  /* value of --by */
-    const char *about; /* line of help */
+    const char *name;  /* a value of the option --by */
+    const char *about; /* description in the help of --by */
     const char *tensor;
 } attribution_ways[ATTRIBUTION_WAYS];
 
 struct attribution_plan {
     struct viewer *viewer;
-    enum attribution_by by;              /* not BY_TOKEN: measure/saliency.h */
+    enum attribution_by by;              /* any way but BY_TOKEN, which measure/saliency.h does */
     struct question *question;           /* answer -1 becomes the most likely token */
     size_t number;                       /* number of the text, for messages and `= resample` */
     const struct dictionary *dictionary; /* for BY_FEATURE; it must write to the stream */
@@ -47,13 +47,14 @@ struct attribution {
 };
 
 /* Run the report's text up to the position, or all of it if the model is not causal, and end the
- report's text there. Add arrays, owned by the arena, only of the listed layers: of all parts
- * [L + 2, H + 4] (2 H with cross-attention, + 5 with edits), of each layer's sources [H, T] (then
- * cross-attention's [H, S]), of neurons [L, I], of experts [L, E] (E + 1 with a shared one; NaN in
- * layers without), or of features [1, F + 3], with the bias and the error of the reconstruction and
- * the rest of the logit; and for people a table of the largest. Refused: as not supported, models
- * without logits or with features that attribution lacks, neurons of models with experts, and
- * experts of others; as usage, edits of logits. */
+ * report's text there. Add arrays, owned by the arena, with rows only for the listed layers. By
+ * part: [L + 2, H + 4] (2 H with cross-attention, + 5 with edits). By key: for each layer [H, T]
+ * (then cross-attention's [H, S]). By neuron: [L, I]. By expert: [L, E] (E + 1 with a shared
+ * expert; NaN in layers without experts). By feature: [1, F + 3]: after the features the bias and
+ * the error of the reconstruction, and the rest of the logit. People also get a table of the
+ * largest contributions. Refused as not supported: models without logits or with features that
+ * attribution lacks, neurons of models with experts, and experts of other models. Refused as usage:
+ * edits of logits. */
 int attribution_make(struct attribution *attribution, struct report *report,
                      const struct attribution_plan *plan, struct arena *arena, struct err *err);
 

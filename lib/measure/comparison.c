@@ -24,9 +24,11 @@ static const double LN_2 = 0.6931471805599453;
 struct assignment {
     const double *costs;
     size_t count;
-    double *of_row, *of_column; /* dual variables: no cost is below their sum */
+    double *of_row, *of_column; /* dual variables of rows and columns: no cost is below the sum of
+                                 * its row's and column's */
     double *least;              /* length of the shortest path to a column */
-    size_t *row_of, *before;    /* of a column: its row; the column before it on the path */
+    size_t *row_of, *before;    /* `row_of`: the row assigned to a column; `before`: the column
+                                 * before it on the path */
     bool *seen;
 };
 
@@ -87,7 +89,7 @@ int assignment_find(size_t *match, const double *costs, size_t count, struct are
         do
             column = step(&search, column);
         while (search.row_of[column]);
-        while (column) { /* backwards, each row gets the next column */
+        while (column) { /* go back along the path: each row moves to the next column */
             search.row_of[column] = search.row_of[search.before[column]];
             column = search.before[column];
         }
@@ -117,14 +119,15 @@ int assignment_find(size_t *match, const double *costs, size_t count, struct are
 
 /* --- sums ------------------------------------------------------------------------------------- */
 
-/* Sums over the differences of one head under another setting. */
+/* Sums over the differences of one head between the first run and a run with another setting. */
 struct compared_head {
     double max, sum, kept, overlap;
 };
 
 /* Sums over the differences of one site in another model. */
 struct site_sums {
-    double off, size;     /* sum of squares: of differences; of the first model's values */
+    double off, size;     /* sums of squares: `off` of the differences, `size` of the first model's
+                           * values */
     size_t masked_in_one; /* values that are infinite in one of the models only */
     size_t finite;        /* values that are finite in both */
     bool compared;        /* both models have the site with the same size */
@@ -132,12 +135,14 @@ struct site_sums {
     size_t token_count;
 };
 
-/* The selected heads of a layer of an attention. */
+/* The selected heads of one layer, of one attention: the text's, the source's or
+ * cross-attention. */
 struct compared_group {
     enum site_branch branch;
     size_t layer, count, channels;
     size_t first;  /* index of its first head among the heads of all groups */
-    double *pairs; /* models: [runs after the first][count, count] distances, over queries */
+    double *pairs; /* for models: [runs after the first][count, count] sums of distances over
+                    * queries */
 };
 
 struct comparison {
@@ -145,14 +150,15 @@ struct comparison {
     const struct config *config;
     bool of_models;
     struct compared_group *groups;
-    size_t group_count, head_count; /* groups; heads of all groups */
+    size_t group_count, head_count; /* `group_count`: number of groups; `head_count`: heads of all
+                                     * groups */
     size_t layers;                  /* number of layers of the model, or of its larger stack */
     size_t queries[SITE_BRANCHES], longest;
     struct compared_head *of_heads; /* [runs after the first][head_count] */
     struct site_sums *of_sites;     /* [runs after the first][SITE_COUNT, layers]; layer 0 also for
                                  * sites outside of layers */
     struct arena *arena;            /* of the report */
-    struct arena first, other;      /* tensors of the passes */
+    struct arena first, other;      /* tensors of the first run's pass, and of another run's pass */
 };
 
 /* --- settings --------------------------------------------------------------------------------- */
@@ -166,7 +172,8 @@ static double sink_of(const float *row, size_t keys)
     return fmax(rest, 0);
 }
 
-/* 1 or, if the first key is hidden, the sum of the row's other weights and its sink. */
+/* The divisor that renormalises a row: 1 or, if the first key is hidden, the sum of the row's other
+ * weights and its sink. */
 static double whole_of(const float *row, size_t keys, bool has_sinks, size_t hidden)
 {
     double sum = has_sinks && hidden ? sink_of(row, keys) : 0;
@@ -210,8 +217,9 @@ static void add_heads(struct compared_head *sums, const struct array *a, const s
 
 /* --- models ----------------------------------------------------------------------------------- */
 
-/* A key's part of the divergence: (a + b) / 4 · ((1 + x) ln (1 + x) + (1 - x) ln (1 - x)) for x =
- * (a - b) / (a + b), accurate near 0: no divergence is negative. */
+/* The part of the Jensen-Shannon divergence that comes from one key: (a + b) / 4 · ((1 + x) ln (1 +
+ * x) + (1 - x) ln (1 - x)) for x = (a - b) / (a + b). It is accurate near 0: no divergence is
+ * negative. */
 static double divergence_of(double a, double b)
 {
     if (a == b)
@@ -252,8 +260,8 @@ static void add_pairs(void *context, size_t head, size_t thread)
         }
 }
 
-/* Add the differences of some tokens, without the first columns; values that a model masks are
- * infinite. */
+/* Add the differences of tokens `first` to `end`, without the columns before `first_column`. Values
+ * that a model masks are infinite. */
 static void add_values(struct site_sums *sums, const struct array *a, const struct array *b,
                        size_t first, size_t end, size_t first_column)
 {
@@ -276,7 +284,7 @@ static double relative(const struct site_sums *sums)
     return sums->off > 0 ? sqrt(sums->off / sums->size) : 0 * sums->off;
 }
 
-/* Compare a site of two models: all tokens together, and each. */
+/* Compare a site of two models: over all tokens together, and for each token. */
 static int add_site(struct comparison *s, struct site_sums *sums, const struct array *a,
                     const struct array *b, struct err *err)
 {
@@ -300,14 +308,14 @@ static int add_site(struct comparison *s, struct site_sums *sums, const struct a
     return 0;
 }
 
-/* Weights and contexts of an attention. */
+/* Whether a site has a tensor for each head of an attention: its weights or contexts. */
 static bool is_of_heads(enum site site)
 {
     return site_branch(site) < ATTENTION_BRANCHES &&
            (site_id(site) == SITE_WEIGHTS || site_id(site) == SITE_CONTEXT);
 }
 
-/* The sums of a site in another model. */
+/* The sums for a site of another run's model. */
 static struct site_sums *sums_at(const struct comparison *s, size_t run, enum site site,
                                  size_t layer)
 {
@@ -339,7 +347,8 @@ static int add_tensor(struct comparison *s, size_t run, const struct array *a,
     bool has_sinks = s->config->sinks || s->plan->runs[run].viewer->model.config.sinks;
     struct pair_loop loop = {a, b, group->pairs + (run - 1) * group->count * group->count,
                              has_sinks, s->plan->hide_first};
-    double work = 16 * (double)group->count * (double)array_cells(a); /* logarithm: 16 products */
+    /* the logarithms of a cell cost as much as 16 products */
+    double work = 16 * (double)group->count * (double)array_cells(a);
     pool_run(s->plan->runs->viewer->machine.pool,
              (struct loop){.rounds = group->count, .work = work, .round = add_pairs}, &loop);
     return 0;
@@ -363,8 +372,9 @@ int comparison_check_models(const struct model *a, const struct model *b, struct
 
 /* --- the passes ------------------------------------------------------------------------------- */
 
-/* Compared: weights and contexts; of models, all sites that a run shares with the first one (of
- * run 0: with any), outside of layers with `first`. */
+/* The sites that are compared: for settings weights and contexts; for models all sites that the run
+ * shares with the first one (for run 0: all that any other run shares). `first`: also sites outside
+ * of layers. */
 static struct site_set sites_of(const struct comparison *s, size_t run, bool first)
 {
     struct site_set sites = {0};
@@ -381,7 +391,7 @@ static struct site_set sites_of(const struct comparison *s, size_t run, bool fir
     return sites;
 }
 
-/* The number of layers of a pass: as many as most_cells allows, but at least one. */
+/* The number of layers that a pass captures: as many as most_cells allows, but at least one. */
 static size_t layers_at_once(const struct comparison *s, const struct text_with_source *pair)
 {
     double most = s->plan->most_cells ? (double)s->plan->most_cells : CELLS_KEPT;
@@ -455,7 +465,7 @@ static int compare_text(struct comparison *s, size_t text, struct err *err)
 
 /* --- report of settings ----------------------------------------------------------------------- */
 
-/* Add the row of one head, or for index 0 of all heads. */
+/* Add the row of one head, or for index 0 the row of all heads together. */
 static void put_setting(struct table_rows *rows, const struct comparison *s, const char *name,
                         size_t index)
 {
@@ -463,7 +473,7 @@ static void put_setting(struct table_rows *rows, const struct comparison *s, con
         s->of_heads + rows->row / (1 + s->head_count) * s->head_count;
     struct compared_head sum = {0};
     double queries = 0, channels = 0;
-    const struct compared_group *group = NULL; /* of the head */
+    const struct compared_group *group = NULL; /* the group that has this head */
     for (const struct compared_group *g = s->groups; g < s->groups + s->group_count; g++)
         for (size_t i = g->first; i < g->first + g->count; i++) {
             if (index && i != index - 1)
@@ -556,16 +566,16 @@ static double median_of(struct site_sums *sums)
     return ((double)sums->tokens[(count - 1) / 2] + (double)sums->tokens[count / 2]) / 2;
 }
 
-/* The name of another model, if there are several; else NULL. */
+/* The name of another run's model, if several models are compared with the first; else NULL. */
 static const char *name_of(const struct comparison *s, size_t run)
 {
     return s->plan->run_count > 2 ? s->plan->runs[run].name : NULL;
 }
 
-/* How far a site of another model is from the first model's, in a layer: of all of it, or of a head
- * and of the head that is most like it. A number that there is not is COLUMN_MISSING, or NaN. */
+/* How far a site of another model is from the first model's, in a layer: over the whole site, or
+ * for a head and for the head that is most like it. A missing number is COLUMN_MISSING or NaN. */
 struct distance {
-    const char *model, *site; /* model: name_of */
+    const char *model, *site; /* model: NULL if there is only one other model */
     long long layer, head, match, masked_in_one;
     double of_all, of_match, median;
 };
@@ -631,7 +641,7 @@ static void put_site(struct table_rows *data, struct table_rows *shown, const st
     rows_next(shown);
 }
 
-/* The heads of another model: rows of the data, and of a table for people. */
+/* Add the heads of another model: as rows of the data, and of a table for people. */
 static int put_heads(struct table_rows *data, struct table_rows *shown, const struct comparison *s,
                      size_t run)
 {
@@ -663,14 +673,15 @@ static int put_heads(struct table_rows *data, struct table_rows *shown, const st
     return 0;
 }
 
-/* Data: one table of heads and sites of all models. People: of each model, a table of heads and a
- * summary of sites. */
+/* Make the tables. Data: one table of the heads and sites of all models. People: for each model a
+ * table of its heads and a summary of its sites. */
 static int make_distances(struct table *tables, const struct comparison *s, struct arena *arena,
                           struct err *err)
 {
     const struct site_set own = model_sites(s->config);
     const size_t others = s->plan->run_count - 1;
-    const size_t keys = !has_encoder(s->config) + (others > 1); /* people do not see these */
+    /* columns that people do not see: the attention, and the model if there are several */
+    const size_t keys = !has_encoder(s->config) + (others > 1);
     struct table_rows data = {
         .most = others * (s->head_count + SITE_COUNT * s->layers), .arena = arena, .err = err};
     for (size_t run = 1; run <= others; run++) {
@@ -700,7 +711,7 @@ static int make_distances(struct table *tables, const struct comparison *s, stru
     return 0;
 }
 
-/* Add a matrix of another model, which its name tells if there are several (model: not NULL). */
+/* Add a matrix of another model. `model` is its name for the title; NULL: there is only one. */
 static int add_map(struct report *report, struct array map, const char *model, struct arena *arena,
                    struct err *err)
 {
@@ -743,7 +754,8 @@ static struct site_sums *sums_of(const struct comparison *s, size_t run, enum si
     return site_row(site)->in_layer == (layer != SIZE_MAX) && sums->compared ? sums : NULL;
 }
 
-/* Add sites × layers: the distance and the median; a last column is for sites outside of layers. */
+/* Add a matrix, sites by layers, of the distances and one of the medians. The last column is for
+ * sites outside of layers. */
 static int draw_sites(struct report *report, const struct comparison *s, size_t run,
                       struct arena *arena, struct err *err)
 {
@@ -892,7 +904,8 @@ static void add_run(struct memory *memory, const struct comparison_run *run,
 {
     struct viewer *viewer = run->viewer;
     if (run->mechanism) {
-        viewer_set_mechanism(viewer, run->mechanism, NULL); /* comparison_make has the error */
+        /* refused sources are not reported here: comparison_make reports them */
+        viewer_set_mechanism(viewer, run->mechanism, NULL);
         viewer->edits = run->edited ? pair->edits : NULL;
     }
     viewer_add_memory(memory, viewer, selection, pair, CAPTURE_ALL);
@@ -918,7 +931,7 @@ void comparison_add_memory(struct memory *memory, const struct comparison_plan *
         most.during = fmax(most.during, other.during);
     }
     const struct site_set sites = selection.sites;
-    for (size_t i = 0; i < plan->pair_count && s.of_models; i++) /* a number of each token */
+    for (size_t i = 0; i < plan->pair_count && s.of_models; i++) /* a number for each token */
         for (enum site site = site_first(sites); site != SITE_END; site = site_after(sites, site))
             memory->held += 2 * sizeof(float) * (double)(plan->run_count - 1) *
                             (double)plan->pairs[i].text.count * (double)site_layers(config, site);

@@ -22,11 +22,11 @@
 #include "lens/viewer.h"
 
 struct comparison_run {
-    struct viewer *viewer;             /* settings: its mechanism and edits are replaced */
-    const char *name;                  /* like "window:8 edited", or the model's name */
+    struct viewer *viewer; /* the model; for settings, its mechanism and edits are replaced */
+    const char *name;      /* like "window:8 edited", or the model's name */
     const struct mechanism *mechanism; /* NULL: the runs are of different models */
     bool edited;                       /* with the edits of each text */
-    bool equal_weights;                /* as the first model: reported */
+    bool equal_weights; /* the weights are the same as the first model's, which is reported */
 };
 
 struct comparison_plan {

@@ -8,7 +8,7 @@
 #include "model/family/family.h"
 #include "pass/tap.h"
 
-/* The id of <eos> in the vocabulary of ESM, to whose attention the regression gives no weight. */
+/* The id of <eos> in the vocabulary of ESM. The regression ignores attention to this token. */
 enum { CONTACT_END = 2 };
 
 /* --- the head --------------------------------------------------------------------------------- */
@@ -76,14 +76,14 @@ void contacts_add_memory(struct memory *memory, const struct contact_head *head,
 
 struct contact_pass {
     const struct contact_head *head;
-    const uint32_t *ids; /* [count] of the residues */
+    const uint32_t *ids; /* [count] token ids of the residues */
     size_t count;
-    double *sums;    /* [count, count] of the regression */
-    double *margins; /* [count] */
+    double *sums;    /* [count, count] sums of the regression, one for each pair of residues */
+    double *margins; /* [count] sums of the rows of a map */
 };
 
-/* Add a map of a head to the regression: w · (s - r · rᵀ / Σ r), where s = a + aᵀ without <cls> and
- * <eos>, and r the sums of its rows. */
+/* Add the map of a head to the regression: w · (s - r · rᵀ / Σ r), where s = a + aᵀ without <cls>
+ * and <eos>, and r contains the sums of its rows. */
 static void add_map(const struct contact_pass *pass, struct tensor map, double weight)
 {
     size_t count = pass->count, step = map.stride[0];
@@ -137,7 +137,8 @@ static int make_array(struct report *report, const double *sums, float bias, str
     return values ? report_add_array(report, &array, arena, err) : -1;
 }
 
-/* The most probable pairs first; of equal ones, the pair of the earlier residues. */
+/* Add a table of the most probable pairs, the most probable first; among equal pairs, the one with
+ * the earlier residues. */
 static int make_table(struct report *report, size_t top, struct arena *arena, struct err *err)
 {
     const struct array *array = report->arrays;

@@ -1,5 +1,6 @@
-/* contacts.h: contacts of residues in the fold of a protein, from attention (Rao et al., 2021): a
- * logistic regression over the maps of all heads, which checkpoints of ESM have.
+/* contacts.h: contacts of residues in the fold of a protein, predicted from attention (Rao et al.,
+ * 2021) by a logistic regression over the maps of all heads. Checkpoints of ESM contain its
+ * numbers.
  *
  *     struct contact_head head;
  *     if (contacts_open(&head, &viewer, &arena, err) || contacts_check(&pair.sentence, err) ||
@@ -9,13 +10,13 @@
 
 #include "lens/viewer.h"
 
-/* The least distance of residues in the table: nearer ones touch in any fold. */
+/* The smallest distance, in residues, of pairs in the table: nearer residues touch in any fold. */
 enum { CONTACT_APART = 6 };
 
 struct contact_head {
     const float *weights; /* [layers · heads] */
     float bias;
-    struct selection selection; /* the maps of all layers */
+    struct selection selection; /* selects the maps of all layers */
 };
 
 /* Read the head of an open model. Refuses, as not supported, a model that has none. */
@@ -25,7 +26,7 @@ int contacts_open(struct contact_head *head, const struct viewer *viewer, struct
 /* Refuse a text that is not <cls>, residues and <eos>. */
 int contacts_check(const struct tokenized *text, struct err *err);
 
-/* Add the memory of a text: the maps of a layer, and the matrix. */
+/* Add the memory for a text: for the maps of a layer, and for the matrix of contacts. */
 void contacts_add_memory(struct memory *memory, const struct contact_head *head,
                          const struct viewer *viewer, const struct text_with_source *pair);
 

@@ -13,11 +13,11 @@
 #include "model/points.h"
 #include "pass/sampler.h"
 
-/* A tensor of the dump and the same of ours. */
+/* A tensor of the dump, and our tensor of the same site. */
 struct pairing {
     const struct dumped *theirs;
     const struct named_site *name;
-    struct named_site own; /* the name with the site that it means here */
+    struct named_site own; /* the same name, with the site that it means in this dump */
     struct array_match found;
     double tolerance;
     double bf16; /* largest difference of our pass in bf16 / our largest number */
@@ -30,7 +30,7 @@ struct divergence {
     const struct config *config;
     struct pairing *pairs; /* [count] in the order of the pass */
     size_t count, agreeing;
-    size_t first;       /* the first that differs; `count`: none */
+    size_t first;       /* index of the first pair that differs; `count`: all agree */
     struct buf unknown; /* names that are not known, each once */
     size_t unknown_count;
     struct hash_table unknown_names;
@@ -41,7 +41,7 @@ struct divergence {
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* Note a name, with L for the numbers of layers, once. */
+/* Note a name that is not known, once, with L in place of the numbers of layers. */
 static int note_unknown(struct divergence *d, const char *name, const char *why)
 {
     enum { LISTED = 12 };
@@ -65,7 +65,8 @@ static int note_unknown(struct divergence *d, const char *name, const char *why)
     return hash_table_put(&d->unknown_names, text, strlen(text), 0, d->err);
 }
 
-/* In a log, a product and the rotated vector have one name; of several results the last counts. */
+/* True if a log says that a tensor is rotated. In a log, the product that makes queries or keys and
+ * the rotated vector have the same name; of several results, the last counts. */
 static bool is_rotated(const struct dumped *theirs)
 {
     return theirs->op && strncmp(theirs->op, "ROPE", 4) == 0;
@@ -89,7 +90,7 @@ static int find_pairs(struct divergence *d)
             bool turns = of_q && stack_head(d->config, BRANCH_TEXT, n->layer)->rotary;
             if (theirs->op && turns && !is_rotated(theirs)) {
                 if (n->other == SITE_PASS_END || strcmp(theirs->op, "SCALE") == 0)
-                    continue; /* a step between sites */
+                    continue; /* a result between two sites is not compared */
                 pair.own.site = n->other;
             }
             if (theirs->op && turns)
@@ -150,8 +151,8 @@ static double tolerance_of(const struct divergence *d, const struct dumped *thei
     return dtype == DTYPE_BF16 ? 5e-2 : dtype == DTYPE_F16 ? 1e-2 : 1e-4;
 }
 
-/* Whether a printed sum is neither the sum of all our numbers nor, as in older versions, of the
- * printed ones. */
+/* Whether the sum that a log prints is neither the sum of all our numbers nor, as in older
+ * versions, the sum of the printed numbers. */
 static bool sum_differs(const struct pairing *p, const struct array *ours)
 {
     double all = 0, some = 0, size = 0;
@@ -183,7 +184,8 @@ static bool agrees(const struct pairing *p)
     return p->found.difference.agrees && !p->sum_differs;
 }
 
-/* Align a tensor of the dump with the site that its name means, or with another that agrees. */
+/* Align a tensor of the dump with our tensor of the site that its name means, or with another site
+ * of ours that agrees. */
 static int align_pair(struct divergence *d, struct pairing *p)
 {
     struct array_match other = {0};
@@ -208,7 +210,8 @@ static int align_pair(struct divergence *d, struct pairing *p)
         site_id(p->own.site) == SITE_SCORES
             ? attention_of(d->config, site_branch(p->own.site), p->own.layer)
             : NULL;
-    if (attention && p->found.layout && !p->found.difference.agrees) { /* queries were scaled */
+    /* perhaps the other program scaled its queries */
+    if (attention && p->found.layout && !p->found.difference.agrees) {
         struct named_site scaled = p->own;
         scaled.factor = attention->score.scale;
         if (align(&other, ours, &scaled, p->theirs, p->tolerance, d->arena, d->err))
@@ -265,14 +268,15 @@ struct suspect {
     size_t mistake;
     struct trial_range from;
     struct difference difference;
-    size_t agreeing; /* sites of the dump, if the pass has the mistake */
+    size_t agreeing; /* number of sites that agree if our pass has the mistake */
     char words[TRIAL_WORDS_BYTES];
 };
 
 enum { CANDIDATES_MAX = 16 };
 
 struct diagnosis {
-    struct suspect list[CANDIDATES_MAX]; /* those that explain the first difference, best first */
+    struct suspect list[CANDIDATES_MAX]; /* mistakes that explain the first difference, the best
+                                          * first */
     size_t count, tried;
 };
 
@@ -397,7 +401,8 @@ static int diagnose(struct divergence *d, struct diagnosis *found)
                      ", in layer %zu alone", p->own.layer);
         }
     }
-    for (size_t i = 1; i < found->count; i++) /* the first of those that explain most */
+    for (size_t i = 1; i < found->count; i++) /* choose the mistake with which most sites agree, the
+                                               * first of several */
         if (found->list[i].agreeing > found->list[0].agreeing) {
             struct suspect best = found->list[i];
             memmove(found->list + 1, found->list, i * sizeof *found->list);
@@ -408,9 +413,10 @@ static int diagnose(struct divergence *d, struct diagnosis *found)
 
 /* --- products --------------------------------------------------------------------------------- */
 
-/* The products with a matrix: the site of the result, the input (0: the sublayer's), and, if the
- * dump lacks this input, the sites that it is made of. In models with the site `turned_from`, a
- * norm or a rotation comes between. */
+/* Products with a matrix: the site of the result, the matrix, the site of the input (0: the
+ * sublayer's input), and the sites from which the input is made, which count if the dump lacks the
+ * input. In models with the site `turned_from`, a norm or a rotation comes between product and
+ * result. */
 static const struct site_product {
     enum site out;
     int slot;
@@ -440,8 +446,8 @@ static bool is_right(const struct divergence *d, enum site site, size_t layer)
     return found && right == found;
 }
 
-/* The sublayer of a layer that has a product; NULL: none, or its heads are turned or normed
- * first. */
+/* The sublayer of a layer that has a product; NULL: there is none, or a norm or a rotation changes
+ * its result. */
 static const struct sublayer *sublayer_with(const struct divergence *d, const struct pairing *p,
                                             const struct site_product *product)
 {
@@ -510,8 +516,8 @@ static const char *find_product(const struct divergence *d)
 
 /* --- the report ------------------------------------------------------------------------------- */
 
-/* KL divergence of their next-token distributions from ours, and whether the largest logits are of
- * the same token, over the tokens that both have. */
+/* Add two facts over the tokens that both programs have: the KL divergence of the other program's
+ * next-token distributions from ours, and how often the largest logits are of the same token. */
 static void compare_logits(const struct pairing *p, const struct array *ours, struct facts *facts)
 {
     const size_t words = ours->columns.size;
@@ -702,7 +708,7 @@ void divergence_add_memory(struct memory *memory, const struct divergence_plan *
         .plan = plan, .config = &plan->viewer->model.config, .arena = &scratch, .err = &err};
     if (!find_pairs(&d) && !select_all(&selection, &d)) {
         viewer_add_memory(memory, plan->viewer, &selection, plan->pair, CAPTURE_ALL);
-        memory->held *= 3; /* in float32, in bf16, and with a mistake */
+        memory->held *= 3; /* for three passes: in float32, in bfloat16, and with a mistake */
     }
     for (size_t i = 0; i < plan->dump->count; i++)
         memory->held += 2 * sizeof(float) * (double)plan->dump->items[i].entry.count;

@@ -65,8 +65,9 @@ int estimate_cells(double *effects, const struct estimate_plan *plan, enum site 
 
 /* --- edges ------------------------------------------------------------------------------------ */
 
-/* A sublayer as writers (its contexts, or its MLP) and readers (q, k and v of its heads, or its
- * MLP): the first of each, their numbers, and the number of writers that come before it. */
+/* The writers of a sublayer (its contexts, or its MLP) and its readers (q, k and v of its heads, or
+ * its MLP). `writer`, `reader`: the index of the first; `writers`, `readers`: how many; `seen`: the
+ * number of writers in earlier sublayers. */
 struct edge_part {
     const struct sublayer *s;
     size_t layer, writer, reader, writers, readers, seen;
@@ -112,7 +113,7 @@ int edges_find(struct edges *edges, const struct viewer *viewer, struct arena *a
             edges->readers += part->readers;
         }
     }
-    edges->readers++; /* the logits */
+    edges->readers++; /* the last reader: the logits */
     return err_if(!parts);
 }
 
@@ -155,12 +156,13 @@ struct edge_walk {
     const struct estimate_plan *plan;
     const struct edges *edges;
     double *effects;
-    struct matrix changes;   /* [writers, T·C] of the stream at all tokens */
-    struct matrix gradients; /* [readers of a sublayer, T·C] */
+    struct matrix changes;   /* [writers, T·C] how each writer's patch changes the stream, at all
+                              * tokens */
+    struct matrix gradients; /* [readers of a sublayer, T·C] gradients at their inputs */
 };
 
-/* y = to - from. Each of `heads`, which may be side by side, has rows and columns of its own: y ·
- * W_O is then each head's contribution to the stream. */
+/* y = to - from. In y each of `heads`, which may be side by side in `values`, has its own rows and
+ * columns, with zeros elsewhere: y · W_O is then each head's contribution to the stream. */
 static void subtract(struct matrix y, const struct estimate_values *values, size_t layer,
                      size_t heads)
 {
@@ -174,7 +176,7 @@ static void subtract(struct matrix y, const struct estimate_values *values, size
     }
 }
 
-/* Set what each writer's change adds to the stream. */
+/* Compute how each writer's patch changes the stream. */
 static int write_changes(struct edge_walk *w, size_t width, struct err *err)
 {
     const struct estimate_plan *plan = w->plan;
@@ -206,7 +208,8 @@ static int write_changes(struct edge_walk *w, size_t width, struct err *err)
     return err_if(err->kind);
 }
 
-/* Add the products of the gradients of `count` readers with the changes that came before them. */
+/* Add the effects of the edges to `count` readers: the products of the readers' gradients and the
+ * changes of the `seen` writers that come before them. */
 static int add_edges(struct edge_walk *w, size_t reader, size_t count, size_t seen, struct err *err)
 {
     const struct weight gradients = {
@@ -240,7 +243,7 @@ static int read_part(void *context, const struct back_reader *reader, struct err
     return at + 1 < part->readers ? 0 : add_edges(w, part->reader, part->readers, part->seen, err);
 }
 
-/* The logits read what leaves the last sublayer. */
+/* The logits, the last reader, read the stream that leaves the last sublayer. */
 static int read_logits(void *context, const struct announcement *announced, struct err *err)
 {
     struct edge_walk *w = context;

@@ -18,8 +18,8 @@
 
 struct question;
 
-/* The values of a site in all layers, of the run that is patched and in their place; rank 0: a
- * layer has none. */
+/* The values of a site, a tensor for each layer: `from` of the run that is patched, `to` in their
+ * place. Rank 0: the layer lacks the site. */
 struct estimate_values {
     const struct tensor *from, *to;
 };
@@ -27,11 +27,12 @@ struct estimate_values {
 struct estimate_plan {
     struct viewer *viewer;
     struct question *question;
-    struct text text;                     /* that is patched */
-    bool by_head, by_token;               /* a cell is a head, a token or both; else a neuron */
-    struct estimate_values values;        /* of the site; for edges, of context_out */
-    struct estimate_values outs, streams; /* for edges: of mlp_out and resid_pre */
-    size_t steps; /* of edges: the gradients are the mean of runs of `text` with the rows of tokens
+    struct text text;                     /* the text that is patched */
+    bool by_head, by_token;               /* a cell is a head, a token or both; neither: a neuron */
+    struct estimate_values values;        /* values of the site; for edges, of context_out */
+    struct estimate_values outs, streams; /* for edges: `outs` are values of mlp_out, `streams` of
+                                           * resid_pre */
+    size_t steps; /* for edges: the gradients are the mean of runs of `text` with the rows of tokens
                    * text + k / steps · (other - text), for each k from 0 to steps - 1 */
     const struct text *other; /* for edges: another text of as many tokens */
 };

@@ -13,7 +13,7 @@
 struct taken {
     const struct gradient_walk *walk;
     const struct tape *tape;
-    struct watch watch; /* selected sites, SITE_ATTENTION_GRADIENT too */
+    struct watch watch; /* the selected sites, SITE_ATTENTION_GRADIENT among them */
 };
 
 /* Give weights times their gradient to the sink. */
@@ -87,8 +87,8 @@ static int watch_selected(struct watch *watch, const struct gradient_walk *walk,
     return 0;
 }
 
-/* The bytes of all sites of a pass, or with `streams` of a tape that keeps only streams; and of the
- * walk, which holds two of the largest values of a layer at a time. */
+/* The bytes of a tape of a pass (with `streams`: of a tape that keeps only the streams), and of the
+ * walk back, which holds two of the largest values of a layer at a time. */
 static double bytes_of_pass(const struct config *c, size_t tokens, size_t sources, bool streams)
 {
     double floats = 0;
@@ -108,7 +108,7 @@ static double bytes_of_pass(const struct config *c, size_t tokens, size_t source
 }
 
 /* Whether to run layers again, at the cost of one more pass, rather than to keep them all. An
- * encoder, or inputs of layers other than the stream, would be made again for each of them. */
+ * encoder, or inputs of layers other than the stream, would be made again for each layer. */
 static bool keeps_streams(const struct config *c, size_t tokens, size_t sources)
 {
     const double most = 256e6;
@@ -172,7 +172,7 @@ int gradient_walk(struct gradient_walk *walk, struct err *err)
 
 /* --- the report ------------------------------------------------------------------------------- */
 
-/* Add the gradients of the rows of tokens that an array of embeddings has. */
+/* Add an array of the gradients of the rows of the token table that make an embedding. */
 static int add_token_rows(struct report *report, const struct report *found,
                           const struct array *embedding, struct matrix rows, struct arena *arena,
                           struct err *err)
@@ -196,8 +196,8 @@ static int add_token_rows(struct report *report, const struct report *found,
     return report_add_array(report, &array, arena, err);
 }
 
-/* Give the arrays, which are in the reverse order of the pass, its order and the names of
- * gradients; behind an embedding, add its rows of tokens. */
+/* Put the arrays, which are in the reverse order of the pass, in the order of the pass, and give
+ * them the names of gradients. After an embedding, add the gradients of its rows of tokens. */
 static int arrange(struct report *report, const struct gradient_walk *walk, struct arena *arena,
                    struct err *err)
 {

@@ -19,18 +19,20 @@ struct logit_term {
 struct gradient_walk {
     struct viewer *viewer;
     const struct text *text;
-    struct question *question; /* answer -1 becomes the most likely token; NULL: `terms` */
+    struct question *question; /* answer -1 becomes the most likely token; NULL: `terms` are the
+                                * sum */
     const struct logit_term *terms;
     size_t term_count;
-    bool only_value;                   /* do not walk back */
-    const struct selection *selection; /* the sites that the sink gets */
+    bool only_value;                   /* compute only `value`: do not walk back */
+    const struct selection *selection; /* the sites whose gradients the sink gets */
     tap_sink sink;                     /* gets gradients, in the reverse order of the pass, and
                                         * SITE_ATTENTION_GRADIENT before the weights; NULL: none */
     void *context;
     reader_sink *reader;                    /* as in pass/back.h; NULL: none */
     struct arena *arena;                    /* of the tape */
-    double value;                           /* set: the sum */
-    struct matrix token_rows[BRANCH_CROSS]; /* set, as in pass/back.h */
+    double value;                           /* result: the sum of logits */
+    struct matrix token_rows[BRANCH_CROSS]; /* result: gradients of rows of tokens, as in
+                                             * pass/back.h */
 };
 
 /* Refused: models without logits, what tape_check refuses, sites without a gradient that are
@@ -42,16 +44,17 @@ struct gradient_plan {
     const struct selection *selection;
     struct question question; /* answer -1 becomes the most likely token */
     size_t number;            /* number of the text, for messages */
-    double value;             /* set: of the question */
+    double value;             /* result: the logit, or the difference of two logits */
 };
 
-/* Make the report of a text, whose arrays, `gradient.h.0.q`, have the shapes of the sites and their
- * gradients in place of values; with the embedding also `gradient.token_rows`, of the rows of the
- * table of tokens, scaled. `h.0.attention_gradient` is weights times gradient. Refused as above. */
+/* Make the report of a text. Its arrays, such as `gradient.h.0.q`, have the shapes of the sites,
+ * and gradients in place of values. With the embedding there is also `gradient.token_rows`:
+ * gradients of the rows of the table of tokens, scaled. `h.0.attention_gradient` is weights times
+ * gradient. Refused as by gradient_walk. */
 int gradients_make(struct report *report, struct gradient_plan *plan,
                    const struct text_with_source *pair, struct arena *arena, struct err *err);
 
-/* The bytes of a pass in a tape. */
+/* The bytes of a tape of a text's pass. */
 double gradient_bytes(const struct config *config, const struct text_with_source *pair);
 
 /* Add the memory of the gradients of a text. */

@@ -223,13 +223,13 @@ static size_t interval_of(const struct atlas_head *head, const struct atlas_plan
 static uint64_t rank_of(const struct atlas_plan *plan, size_t head, size_t interval, float top,
                         size_t text)
 {
-    uint32_t bits; /* bits of a positive float: they have its order */
+    uint32_t bits; /* the bits of a positive float, read as an integer, have the order of floats */
     memcpy(&bits, &top, sizeof bits);
     return is_highest(plan, interval) ? bits : rng_fold_in(rng_fold_in(plan->seed, head), text);
 }
 
-/* The index of a new example, after the examples of the same rank; it moves the later ones, of
- * which the last may drop out. */
+/* Make room for a new example after the examples of at least its rank; the last example may drop
+ * out. Returns the new example's index, or `room` if it is too low to be kept. */
 static size_t make_room(struct atlas_interval *interval, size_t room, uint64_t rank)
 {
     struct atlas_example *items = interval->items;
@@ -247,7 +247,8 @@ static size_t make_room(struct atlas_interval *interval, size_t room, uint64_t r
     return at;
 }
 
-/* The index of a new example of a reservoir: the next, or one that it replaces. */
+/* The index at which a reservoir keeps a new example: the next one, or the index of an example that
+ * it replaces; `room`: it is not kept, or there is an error. */
 static size_t draw(struct atlas_interval *interval, size_t room, uint64_t seed, struct err *err)
 {
     if (interval->count < room)
@@ -340,7 +341,8 @@ void atlas_warm(struct atlas *atlas, const struct atlas_text *text)
         set_limits(&atlas->heads[i], &atlas->plan, atlas->warmed);
 }
 
-/* Add a text to the warm-up. After its last text, sample what was held. */
+/* Add a text to the warm-up. After the last text of the warm-up, sample the texts that were
+ * held. */
 static int warm(struct atlas *atlas, const struct atlas_text *text, struct err *err)
 {
     if (atlas->held && hold(atlas, text, err))
@@ -505,7 +507,7 @@ int atlas_marginals(struct atlas_marginals *marginals, const struct atlas_masses
 struct state {
     struct stream *to;
     const char *at, *end;
-    const struct atlas_corpus *corpus; /* when reading */
+    const struct atlas_corpus *corpus; /* only for reading: the corpus that numbers must fit */
     bool is_short;                     /* there are fewer bytes than were asked for */
     struct err *err;
 };
@@ -537,7 +539,8 @@ static void expect(struct state *state, const char *field, uint64_t number, uint
                 field, least, most, number);
 }
 
-/* A number in [least, most]; 0 if others are read. */
+/* Write `number`, or read a number and return it. If the number that is read is outside of [least,
+ * most], the state has an error; 0: there are no more bytes. */
 static uint64_t transfer_number(struct state *state, const char *field, uint64_t number,
                                 uint64_t least, uint64_t most)
 {
@@ -651,7 +654,7 @@ static void transfer_atlas(struct state *state, struct atlas *atlas)
 void atlas_save(const struct atlas *atlas, struct stream *out)
 {
     struct err err = {0};
-    struct atlas own = *atlas; /* saving changes nothing */
+    struct atlas own = *atlas; /* a copy: writing does not change it */
     transfer_atlas(&(struct state){.to = out, .err = &err}, &own);
 }
 

@@ -47,7 +47,7 @@ int circuits_all_words(struct circuit_words *words, const struct viewer *viewer,
 struct attending {
     const struct sublayer *s, *of_keys;
     struct attention_weights own, keys;
-    struct weight v; /* of values; maybe the keys' matrix */
+    struct weight v; /* W_V, which may be the same matrix as W_K */
 };
 
 static int find_attending(struct attending *a, struct weights *weights, size_t layer,
@@ -72,9 +72,11 @@ struct circuit {
     struct matrix embeddings; /* [count, C] */
     struct weight to_logits;  /* [C or n_word, V] */
     int (*take)(struct circuit *, size_t layer, size_t head, struct matrix read, struct matrix out);
-    size_t shift;                /* offset to the pair with the baseline's second word */
+    size_t shift;                /* for the baseline, a pair gets the second word of the pair
+                                  * `shift` places further on */
     struct mean *found, *random; /* [heads] */
-    struct matrix changes;       /* [heads · across, C or n_word] of words in the order of heads */
+    struct matrix changes;       /* [heads · across, C or n_word] what heads add to the stream for
+                                  * their own words, head by head */
     size_t across;
     struct arena arena, of_layer;
     struct err *err;
@@ -290,7 +292,7 @@ static int take_layer(struct circuit *circuit, size_t layer)
         context_values(matrix_row(joined, i), matrix_row(read, i), rule, 1);
     for (size_t head = 0; head < c->n_head; head++) {
         const size_t context = head % contexts, values = kv_head_of(rule, context);
-        if (head == contexts) /* second heads of contexts */
+        if (head == contexts) /* from here on, the second heads of contexts */
             scale_row(out.data, out.data, out.rows * out.columns, -lambda.lambda);
         if (circuit->take(circuit, layer, head, matrix_columns(joined, values * d, d),
                           matrix_rows(out, context * d, d)))
@@ -368,7 +370,7 @@ struct circuit_layer {
     double *lengths; /* for each context: ‖V·O‖ */
 };
 
-/* The number of contexts of a layer, which write; and of the heads that read, by a way. */
+/* Writers are the contexts of a layer; readers are the heads that read in a way of composition. */
 static size_t writers_of(const struct config *c)
 {
     return site_heads(c, SITE_CONTEXT, 0);
@@ -565,8 +567,8 @@ static int compose_layers(float *cells, struct viewer *viewer, const struct circ
     return ready ? 0 : -1;
 }
 
-/* Compute values [L · writers, L · readers]; NaN unless the column's head is in a later layer, and
- * its keys or values are made in one, if it is by these that heads compose. */
+/* Compute values [L · writers, L · readers]: NaN unless the column's head is in a later layer than
+ * the row's and, for composition by keys or values, the layer that makes them is also later. */
 static int compose(float *values, enum composition way, struct viewer *viewer, struct err *err)
 {
     const struct config *c = &viewer->model.config;

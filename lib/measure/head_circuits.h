@@ -66,8 +66,8 @@ enum composition { COMPOSE_Q, COMPOSE_K, COMPOSE_V, COMPOSITIONS };
 
 extern const char *const composition_names[COMPOSITIONS];
 
-/* Report a matrix of heads by heads of later layers; NaN: not later, or a head has no effect. Where
- * two heads make one context, this is one that writes, and one whose values are read. The
+/* Report a matrix of heads by heads of later layers; NaN: the column's head is not later, or a head
+ * has no effect. Two heads that make one context are one writer, and read values as one head. The
  * baseline 1/√C is a fact of the report. */
 int circuits_report(struct report *report, enum composition way, struct viewer *viewer,
                     struct arena *arena, struct err *err);

@@ -17,7 +17,7 @@
 
 enum {
     OFFSET_MAX = 1 << 24,
-    RANDOM_HALF = 25, /* random tokens, which then repeat */
+    RANDOM_HALF = 25, /* number of random tokens, which then repeat */
     REPEATS = 16,     /* number of texts of repeated tokens */
     NAMED_COUNT = 10, /* scores of fewer pairs or needles name no head */
 };
@@ -28,12 +28,13 @@ static const double VERDICT_LEAST = 0.5;
 struct attention_row {
     const float *weights; /* [keys] on visible keys; NULL: uniform, for measures of roles */
     size_t keys, queries;
-    size_t query;           /* position in the text; at least 1, but for cross-attention */
+    size_t query;           /* index of the query; at least 1, except in cross-attention */
     const uint32_t *ids;    /* [keys] token ids */
     long long bos, sep;     /* tokens at the beginning and end of texts; -1: none */
     long long offset;       /* distance of a key from the query, or from a copy of its token */
     const bool *marked;     /* [keys] true for tokens of the needle; NULL: none */
-    const uint32_t *before; /* [keys] head_copies; NULL: copies have the same id */
+    const uint32_t *before; /* [keys] the last earlier copy of each token, from head_copies; NULL:
+                             * copies have the same id */
 };
 
 /* --- measures --------------------------------------------------------------------------------- */
@@ -104,7 +105,7 @@ static double sink(const struct attention_row *row)
     return sum;
 }
 
-/* Weight on tokens like the one that the tokenizer adds to the end of texts; NaN: it adds none. */
+/* Weight on copies of the token that the tokenizer adds to the end of texts; NaN: it adds none. */
 static double separator(const struct attention_row *row)
 {
     double sum = 0;
@@ -113,7 +114,7 @@ static double separator(const struct attention_row *row)
     return row->sep < 0 ? (double)NAN : sum;
 }
 
-/* Weight on all other copies of the token; NaN: none. */
+/* Weight on all other copies of the query's token; NaN: there are none. */
 static double same_token(const struct attention_row *row)
 {
     double sum = 0;
@@ -298,7 +299,7 @@ bool head_survey_needs(const struct head_survey *survey, enum score_material mat
     return false;
 }
 
-/* What layers that keep a state have in place of weights. */
+/* The site that layers that keep a state have in place of weights. */
 static enum site map_of_mixers(const struct config *config)
 {
     return SITE_OF(BRANCH_MIXER, mixer_of_channels(&config->mixer) ? SITE_MAP_NORM : SITE_WEIGHTS);
@@ -446,7 +447,7 @@ const uint32_t *head_copies(const struct tokenized *text, struct arena *arena, s
     return before;
 }
 
-/* A measure of a query (NaN: no value); of a variance, its centre. */
+/* A measure's value for a query (NaN: none); for a variance, also its centre. */
 struct measured {
     double value, centre;
 };
@@ -461,10 +462,12 @@ struct count {
     bool random;              /* run random tokens instead of the texts */
     int layer;                /* layer of the held values; -1: none */
     bool of_source;           /* the held values are of cross-attention */
-    struct measured **values; /* [text] [score, head, query], roles last */
-    float **maps; /* [text][heads, T, T] the layer's, if it has a mixer; NULL: none yet */
+    struct measured **values; /* [text_count] each [score, head, query], the roles after the
+                               * scores */
+    float **maps; /* [text_count] each [heads, T, T]: the map of the layer's mixer; NULL: none
+                   * yet */
     bool of_mixer;
-    int first_layer; /* that has heads */
+    int first_layer; /* the first layer that has heads */
     struct arena *arena;
 };
 
@@ -477,8 +480,8 @@ static bool is_measured(const struct count *count, size_t index)
            !(is_role && count->random);
 }
 
-/* The first query that is measured: the second, of cross-attention the first; with a needle only
- * the last. */
+/* The index of the first query that is measured: 1, in cross-attention 0; with a needle, the last
+ * query's. */
 static size_t first_query(const struct count *count, const struct head_text *text)
 {
     return text->marked ? text->text.count - 1 : !count->of_source;
@@ -937,7 +940,7 @@ static const char *suggest_why(const struct head_results *results, struct arena 
                                         layer, head, layer, head);
 }
 
-/* What the scores of layers that keep a state are of. */
+/* A note of how layers that keep a state are scored. */
 static const char *note_of_mixers(const struct head_results *results)
 {
     bool heads = false, channels = false;

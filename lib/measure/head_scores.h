@@ -34,8 +34,9 @@ struct roles; /* lens/prediction.h */
 
 struct score_row {
     const char *name, *about;
-    const char *heading, *brief; /* column header; on a narrow page */
-    const char *verdict; /* name of heads from 0.5 on (pairs, needles: on 10 or more); or NULL */
+    const char *heading, *brief; /* column header; and a shorter one for a narrow page */
+    const char *verdict; /* name of heads with a score from 0.5 on (of pairs, needles: from 10 of
+                          * them on); NULL: none */
     enum score_material material;
     double (*measure)(const struct attention_row *); /* NaN: no value; NULL: see head_circuits.h */
     const char *unit;                                /* NULL: a fraction */
@@ -43,8 +44,10 @@ struct score_row {
                      * are not in `all` of causal models */
     bool of_source; /* a score of cross-attention, whose keys are the source's tokens */
     bool takes_offset;
-    long long offset;                               /* argument of `measure` */
-    double (*centre)(const struct attention_row *); /* of a variance: `measure` is of squares */
+    long long offset;                               /* the offset that `measure` gets */
+    double (*centre)(const struct attention_row *); /* for a variance, whose `measure` is of
+                                                     * squares: the value that is squared; else
+                                                     * NULL */
 };
 
 /* Roles, each with a score: a head has at most one, measured on the texts or on repeated tokens. */
@@ -87,7 +90,7 @@ const struct score *score_choose(struct score_list *list, const char *option, co
 
 /* --- measuring -------------------------------------------------------------------------------- */
 
-/* Called with each row of weights, of any query, in threads as an attention_row_taker. */
+/* Called with each row of weights, of any query, on any thread, like an attention_row_taker. */
 typedef void head_watcher(void *context, const struct attention_map_row *row);
 
 struct head_survey {
@@ -100,7 +103,8 @@ struct head_survey {
     bool with_baseline;         /* also measure on random input */
     bool lacks_logits;          /* the model has no scores on words and pairs */
     struct selection selection; /* weights of all heads; if needed, even of cross-attention */
-    size_t across;              /* most heads of a layer, which tables of numbers have for each */
+    size_t across;              /* largest number of heads of a layer: arrays have room for as many
+                                 * in each layer */
     size_t heads;               /* over all layers */
     /* the scores, with the input on which this survey measures each, then the roles */
     struct score measured[SCORES_MAX + ROLES];
@@ -116,7 +120,7 @@ struct head_sums {
 
 struct head_text {
     struct text text;
-    const bool *marked;     /* OF_NEEDLES: tokens of the needle; else NULL */
+    const bool *marked;     /* OF_NEEDLES: true for tokens of the needle; else NULL */
     size_t number;          /* number among the texts of one material */
     struct head_sums *sums; /* receives the results */
     const uint32_t *before; /* [count] head_copies, for roles; NULL: copies have the same id */
@@ -125,8 +129,8 @@ struct head_text {
 
 #define HEAD_NO_COPY UINT32_MAX
 
-/* For each token the index of the last one before it with the same word, without leading spaces, or
- * HEAD_NO_COPY; NULL with `err`. */
+/* For each token, the index of the last earlier token with the same word, without leading spaces,
+ * or HEAD_NO_COPY if there is none. NULL with `err`. */
 const uint32_t *head_copies(const struct tokenized *text, struct arena *arena, struct err *err);
 
 /* Set bos, sep, selection, heads and measured. Refused: as not supported, a model that reads a
@@ -161,7 +165,7 @@ int head_survey_run_repeats(const struct head_survey *survey, struct viewer *vie
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-/* The heads of a layer; channels: a mixer's, which are as one head. */
+/* The heads of a layer. The channels of a mixer count as one head. */
 struct head_layer {
     size_t heads;
     enum { HEADS_ATTEND, HEADS_MIX, HEADS_ARE_CHANNELS } kind;
@@ -172,9 +176,10 @@ struct head_result {
     const char *model;
     const char *hash;                  /* hash of the model's weights; NULL: only one model */
     const char *origin;                /* input, such as "1 text given" */
-    size_t layers, heads;              /* heads: head_survey.across */
+    size_t layers, heads;              /* number of layers; largest number of heads of a layer
+                                        * (head_survey.across) */
     const struct head_layer *of_layer; /* [layers] */
-    size_t rows;                       /* all heads that there are */
+    size_t rows;                       /* number of heads over all layers: rows of the table */
     bool mixes;                        /* some layers have mixers */
     struct head_sums sums;
 };

@@ -61,7 +61,8 @@ static int read_matrix(struct jacobian_lens *lens, const struct safetensors_entr
     return 0;
 }
 
-/* No one stream that leaves a layer decides what leaves the last, if it has copies. */
+/* Refuse a model with copies of the stream: no single stream that leaves a layer decides there
+ * which stream leaves the last layer. */
 static int expect_one_stream(const struct config *c, struct err *err)
 {
     return config_copies(c) ? err_unsupported(err,
@@ -118,8 +119,8 @@ int jacobian_lens_open(struct jacobian_lens *lens, const char *path, const struc
 
 enum {
     FIRST = JACOBIAN_TOKENS_MIN - 2, /* first position of V */
-    ROWS = 512,                      /* rows of all copies in a walk: more are hardly faster */
-    FILE_MAX_MIB = 4000,             /* offsets in the archive have 32 bits */
+    ROWS = 512,          /* rows of all copies of a text in a walk: more are hardly faster */
+    FILE_MAX_MIB = 4000, /* offsets in the archive have 32 bits */
 };
 
 int jacobian_fit_begin(struct jacobian_fit *fit, struct arena *arena, struct err *err)
@@ -137,13 +138,13 @@ int jacobian_fit_begin(struct jacobian_fit *fit, struct arena *arena, struct err
     return fit->sums ? 0 : -1;
 }
 
-/* The channels of a walk: as many copies of the text, a channel for each. */
+/* The channels of a walk: the text is copied, and each copy computes one channel. */
 struct channels {
     const struct jacobian_fit *fit;
     size_t first, end, tokens;
 };
 
-/* Add the means over V of the gradients at what leaves the layers. */
+/* Add the means, over the tokens of V, of the gradients at the outputs of the layers. */
 static int add_means(void *context, const struct announcement *announced, struct err *err)
 {
     const struct channels *channels = context;
@@ -210,7 +211,8 @@ int jacobian_fit_add(struct jacobian_fit *fit, const struct text_with_source *pa
 
 /* --- a file to write: a pickle, and the numbers of each layer --------------------------------- */
 
-/* Add the opcodes of a form; `#` is an unsigned number, `$` a text. */
+/* Append the pickle opcodes of a form, in which `#` stands for an unsigned number and `$` for a
+ * text. */
 static void put(struct buf *out, const char *form, ...)
 {
     va_list values;

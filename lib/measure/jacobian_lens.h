@@ -18,8 +18,9 @@
 struct stream;
 
 struct jacobian_lens {
-    struct weight *weights; /* [layers of the model] none: the file lacks the layer */
-    size_t prompts;         /* 0: unknown */
+    struct weight *weights; /* [layers of the model] J of each layer; empty: the file lacks the
+                             * layer */
+    size_t prompts;         /* number of texts behind J; 0: unknown */
 };
 
 /* Read J of some layers from a file of torch.save, {'J': {layer: matrix}, 'n_prompts', …} or a
@@ -33,10 +34,10 @@ enum { JACOBIAN_TOKENS_MIN = 16 + 2 };
 struct jacobian_fit {
     struct viewer *viewer;
     struct layers layers;                 /* ascending, without the last layer of the model */
-    const struct progress_sink *progress; /* counts channels, of all `texts`; NULL: none */
+    const struct progress_sink *progress; /* counts channels, over all `texts`; NULL: none */
     size_t texts, done;                   /* `done`: texts added, or left out */
     size_t prompts;                       /* texts added so far */
-    float *sums;                          /* [layers, C, C] over them */
+    float *sums;                          /* [layers, C, C] sums of J over these texts */
 };
 
 int jacobian_fit_begin(struct jacobian_fit *fit, struct arena *arena, struct err *err);

@@ -51,12 +51,12 @@ struct lens_work {
     const struct logit_lens *lens;
     const struct report *report;
     const struct tokenized *text;
-    struct matrix ends;   /* [tokens, C] vectors behind the model's own logits */
-    size_t from, end;     /* tokens of the lens */
-    size_t first;         /* the first of those that are looked at */
-    struct matrix rows;   /* [capacity, C] vectors of several layers, times the layer's matrix */
+    struct matrix ends; /* [tokens, C] vectors that give the model's own logits */
+    size_t from, end;   /* tokens of the lens: `from` to `end` - 1 */
+    size_t first;       /* index of the first token of the current piece */
+    struct matrix rows; /* [capacity, C] vectors of several layers, each times its layer's matrix */
     struct place *places; /* [capacity] cells of the rows */
-    size_t count;         /* of the rows */
+    size_t count;         /* number of filled rows */
     float *last;          /* [tokens, V] the model's own logits from `first` on, unless brief */
     double *last_sums;    /* [tokens] logsumexp of the rows of `last` */
     size_t own;           /* index of the layer with the model's own logits; the layer count if it
@@ -111,14 +111,14 @@ static struct matrix find(const struct report *report, enum site site, size_t la
     return (struct matrix){(float *)array->data, array->rows.size, width, width};
 }
 
-/* Note that the next rows belong to some tokens in a layer. */
+/* Note that the next `count` rows belong to tokens from `first` on in a layer. */
 static void add_places(struct lens_work *work, size_t layer, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         work->places[work->count++] = (struct place){layer, work->first + i};
 }
 
-/* See the logits of the rows, and go on without any. */
+/* Compute and look at the logits of the rows, and empty the rows. */
 static int look_at_rows(struct lens_work *work, struct matrix rows, bool normed, struct err *err)
 {
     struct logits_work logits = {work->plan->viewer, matrix_rows(rows, 0, work->count), normed,
@@ -271,7 +271,7 @@ static double lens_bytes(const struct lens_plan *plan, size_t tokens)
 void lens_add_memory(struct memory *memory, const struct lens_plan *plan,
                      const struct text_with_source *pair)
 {
-    enum { ROW_BYTES = 600 }; /* bytes of a row of the table, about */
+    enum { ROW_BYTES = 600 }; /* estimated bytes of a row of the table */
     double rows = (double)plan->layers.count * (double)pair->text.count;
     add_look(memory, plan, 1, sites_of(plan), pair);
     memory->held += lens_bytes(plan, pair->text.count) + ROW_BYTES * rows;
@@ -291,7 +291,7 @@ static float probability(float logprob)
     return isnan(logprob) ? NAN : exp_float(logprob);
 }
 
-/* Put the keys and the columns of `numbers`. */
+/* Put a row: its keys and the columns of `numbers`. */
 static void put_row(struct table_rows *rows, const struct logit_lens *lens, unsigned numbers,
                     const struct tokenized *text, const struct tokenizer *tokenizer)
 {
@@ -406,7 +406,7 @@ int lens_report(struct report *report, const struct logit_lens *lens, unsigned n
 
 enum {
     STEP_LISTED = 20, /* most likely tokens listed for all steps but the last */
-    HALVES_MAX = 4,   /* layer limit for steps after attention and MLP */
+    HALVES_MAX = 4,   /* most layers of a model that has steps after attention and MLP */
 };
 
 int next_tokens_plan(struct next_plan *plan, struct viewer *viewer, size_t best_count,
@@ -436,7 +436,8 @@ int next_tokens_plan(struct next_plan *plan, struct viewer *viewer, size_t best_
     const struct {
         enum stream_step step;
         enum site site;
-        size_t first, count, best; /* first layer, number of layers; likely tokens */
+        size_t first, count, best; /* `first`: first layer; `count`: number of layers; `best`:
+                                    * likely tokens */
     } parts[] = {
         {STEP_EMBEDDING, SITE_RESID_PRE, 0, starts, listed},
         {STEP_ATTENTION, SITE_RESID_MID, 0, halves ? layers : 0, listed},

@@ -18,7 +18,8 @@ struct lens_cell {
     const struct likely *best; /* [best_count] most likely tokens, best first */
     float entropy;             /* in nats */
     float kl;                  /* Σ p log(p / q), p: the model's own output, q: this cell */
-    float target;              /* log-probability, or difference of two logits; NaN: no target */
+    float target;              /* the target's log-probability, or the difference of two logits;
+                                * NaN: no target */
     size_t rank;               /* rank of the target, from 1; 0: no target */
 };
 
@@ -67,7 +68,7 @@ enum lens_number {
     LENS_ENTROPY, /* entropy of the distribution, in nats */
     LENS_KL,      /* divergence from the model's own output, in nats */
     LENS_RANK,    /* rank of the target, from 1 */
-    LENS_TARGET,  /* probability, or difference of two logits */
+    LENS_TARGET,  /* probability of the target, or difference of two logits */
     LENS_NUMBERS
 };
 
@@ -92,7 +93,7 @@ int lens_report(struct report *report, const struct logit_lens *lens, unsigned n
 struct next_plan {
     struct lens_plan lenses[STREAM_STEPS];
     enum stream_step steps[STREAM_STEPS];
-    size_t count; /* 0: nothing is predicted */
+    size_t count; /* number of steps; 0: nothing is predicted */
 };
 
 /* Plan the steps; none if logits_check refuses or best_count is 0. `all_steps`: after each layer;

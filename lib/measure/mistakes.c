@@ -18,7 +18,7 @@
 
 typedef bool sublayer_change(struct sublayer *s, int variant, size_t width);
 
-/* Past the last layer of a stack that has the mistake. */
+/* The index after the last layer of a stack that has the mistake. */
 static size_t end_layer(const struct trial *trial, enum site_branch stack, size_t layers)
 {
     return trial->from.alone ? num_min(trial->from.first_layer[stack] + 1, layers) : layers;
@@ -33,7 +33,8 @@ static bool change_sublayers(struct trial *trial, sublayer_change *change)
         const struct stack *stack = branch == BRANCH_SOURCE ? &made->source : &made->text;
         const size_t last = end_layer(trial, branch, stack->layers);
         for (size_t layer = trial->from.first_layer[branch]; layer < last; layer++) {
-            struct sublayer *s = (struct sublayer *)stack->layer[layer].sublayers; /* our own */
+            /* the description is a copy for this trial */
+            struct sublayer *s = (struct sublayer *)stack->layer[layer].sublayers;
             for (struct sublayer *end = s + stack->layer[layer].all; s < end; s++)
                 count += change(s, trial->variant, stack->width);
         }
@@ -158,7 +159,7 @@ static bool has_mistake(const struct trial *trial, struct slot slot)
            (size_t)slot.layer >= trial->from.first_layer[slot.branch == BRANCH_SOURCE];
 }
 
-/* A bias of one kind of matrix; of all. */
+/* Leave out the bias of one kind of matrix or, as a last variant, of all. */
 static bool try_bias(struct trial *trial)
 {
     const struct weights *weights = &trial->viewer.model.weights;
@@ -202,7 +203,7 @@ static bool try_layer(struct trial *trial)
     return trial->viewer.model.config.n_layer > 1;
 }
 
-/* A square matrix of one kind. */
+/* Transpose the square matrices of one kind. */
 static bool try_transposed(struct trial *trial)
 {
     const struct weights *weights = &trial->viewer.model.weights;
@@ -262,7 +263,7 @@ static void keep(void *context, const struct edit_block *block)
     trial->kept[site_id(block->site) == SITE_K_PRE] = copy_of(trial, block).data;
 }
 
-/* From TURN_THETAS on: another base. */
+/* Variants of a wrong rotation. From TURN_THETAS on: another base. */
 enum {
     TURN_OTHER_PAIRS,
     TURN_BACK,
@@ -352,7 +353,7 @@ static bool try_half(struct trial *trial)
     return true;
 }
 
-/* Where head `h` goes if key/value heads are tiled, not repeated. */
+/* The index of a query head if key/value heads are tiled, not repeated. */
 static size_t regrouped(const struct head_rule *rule, size_t head)
 {
     return head % rule->kv_heads * kv_head_shared_by(rule) + head / rule->kv_heads;
@@ -410,7 +411,8 @@ static bool try_order(struct trial *trial)
 
 enum { WORDS = TURNS };
 
-/* In the order in which they are tried. Words that name numbers of the model are its function's. */
+/* The mistakes, in the order in which they are tried. A mistake whose words contain numbers of the
+ * model gets its words from its function. */
 static const struct mistake {
     int variants;
     bool (*make)(struct trial *trial); /* false: not possible in this model; NULL: `change` it */
@@ -456,7 +458,8 @@ static const struct mistake {
     {2, try_embedding, .words = {[1] = "scale √C of the embedding, which is not the model's"}},
 };
 
-/* The mistake of an index over all variants; sets which variant. NULL: there are not so many. */
+/* The mistake at an index over all variants of all mistakes; sets its variant. NULL: the index is
+ * too large. */
 static const struct mistake *mistake_at(int *variant, size_t index)
 {
     for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
@@ -485,7 +488,7 @@ int trial_begin(struct trial *trial, const struct viewer *viewer, const struct t
         .without_bias = SLOT_NONE, .transposed = SLOT_NONE, .end_layer = SIZE_MAX, .epsilon = -1};
     if (from->alone) {
         const enum site_branch stack = from->branch == BRANCH_SOURCE ? BRANCH_SOURCE : BRANCH_TEXT;
-        trial->from.first_layer[!stack] = SIZE_MAX; /* none */
+        trial->from.first_layer[!stack] = SIZE_MAX; /* no layer of the other stack */
         trial->change.end_layer = from->first_layer[stack] + 1;
     }
     memcpy(trial->change.first_layer, trial->from.first_layer, sizeof from->first_layer);
@@ -528,7 +531,7 @@ int trial_capture(struct report *report, struct trial *trial, struct capture_req
         for (size_t head = 0; head < heads; head++)
             memcpy(sorted + head * size, array->data + regrouped(rule, head) * size,
                    size * sizeof *sorted);
-        ((struct array *)array)->data = sorted; /* the arena's */
+        ((struct array *)array)->data = sorted; /* may change: it is in the arena */
     }
     return 0;
 }

@@ -8,27 +8,29 @@
  *         trial_end(&trial);
  *     }
  *
- * A mistake is of all layers from one on, as earlier ones agree, or of one layer alone. */
+ * All layers from one on have the mistake, as earlier layers agree; or one layer alone has it. */
 #pragma once
 
 #include "lens/viewer.h"
 
-/* Where mistakes are: the first layers of the text and of the encoder, and what is compared. */
+/* The layers that have a mistake, from the first ones of the text and of the encoder on; and the
+ * branch that is compared. */
 struct trial_range {
     size_t first_layer[BRANCH_SOURCE + 1];
-    bool alone;              /* no later layers, and nothing outside of layers */
-    enum site_branch branch; /* of the attention that maps and heads are of */
+    bool alone;              /* only the first layers have the mistake: no later ones, and nothing
+                              * outside of layers */
+    enum site_branch branch; /* the branch of the attention whose maps and heads are compared */
 };
 
 enum { TRIAL_EDITS = 6, TRIAL_WORDS_BYTES = 200 };
 
 struct trial {
-    bool is_possible;              /* in this model */
-    char words[TRIAL_WORDS_BYTES]; /* "scale missing" */
+    bool is_possible;              /* the mistake is possible in this model */
+    char words[TRIAL_WORDS_BYTES]; /* description: "scale missing" */
     struct viewer viewer;
     struct trial_range from;
     struct weights_change change;
-    struct edit *items; /* the viewer's, then the mistake's */
+    struct edit *items; /* the viewer's edits, then the mistake's */
     struct edits edits;
     struct edit_range layers;
     int variant;
@@ -40,7 +42,8 @@ struct trial {
 
 size_t mistake_count(void);
 
-/* Prepare a mistake. Release the trial, also one that is not possible. */
+/* Prepare a mistake. The caller ends the trial with trial_end even if the mistake is not
+ * possible. */
 int trial_begin(struct trial *trial, const struct viewer *viewer, const struct trial_range *from,
                 size_t mistake, struct err *err);
 int trial_capture(struct report *report, struct trial *trial, struct capture_request asked,

@@ -110,11 +110,11 @@ int pair_counts_add(struct pair_counts *counts, uint32_t query, uint32_t key, do
     return append(counts, (struct pair_count){query, key, 1, 0, weight}, err);
 }
 
-/* Drop all but the PAIRS_MAX largest counts, of equal ones the later. */
+/* Drop all but the PAIRS_MAX largest counts; of equal counts, drop the later ones. */
 static int prune(struct pair_counts *counts, struct err *err)
 {
     struct pair_count *items = counts->items;
-    uint32_t largest = 0; /* of the dropped counts, found bit by bit */
+    uint32_t largest = 0; /* the largest dropped count, found bit by bit */
     size_t kept = 0, above = 0;
     for (uint32_t bit = 1u << 31; bit; bit >>= 1) {
         size_t reach = 0;
@@ -135,7 +135,7 @@ static int prune(struct pair_counts *counts, struct err *err)
     return 0;
 }
 
-/* A pair that one of both lacks may have occurred there as often as its `least`. */
+/* A pair without a counter in one of the two may have occurred there up to `least` times. */
 int pair_counts_merge(struct pair_counts *counts, const struct pair_counts *segment,
                       struct err *err)
 {

@@ -44,11 +44,12 @@ int pair_counts_add(struct pair_counts *counts, uint32_t query, uint32_t key, do
 int pair_counts_merge(struct pair_counts *counts, const struct pair_counts *segment,
                       struct err *err);
 
-/* Copy the pairs with the highest counts, at most `most`; of equal ones those with lower ids come
- * first. Returns their number. */
+/* Copy the pairs with the highest counts, at most `most` pairs; of equal counts, the pair with the
+ * lower ids comes first. Returns the number of pairs. */
 size_t pair_counts_best(const struct pair_counts *counts, struct pair_count *best, size_t most);
 
-/* Make room for `count` counters that are filled by the caller, and then chain them. */
+/* `pair_counts_resize` makes room for `count` counters, which the caller fills; then
+ * `pair_counts_chain` puts them into chains. */
 int pair_counts_resize(struct pair_counts *counts, size_t count, struct err *err);
 void pair_counts_chain(struct pair_counts *counts);
 

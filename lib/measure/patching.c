@@ -14,7 +14,8 @@
 
 enum {
     BATCH_TOKENS = 1024,
-    CACHE_BYTES = 256 << 20, /* for copies in a pass; one copy may exceed it */
+    CACHE_BYTES = 256 << 20, /* memory for the caches of all copies in a pass; one copy may exceed
+                              * it */
 };
 
 const struct patch_over_row patch_overs[PATCH_OVERS] = {
@@ -73,10 +74,10 @@ const struct patch_metric_row patch_metrics[PATCH_METRICS] = {
 /* The unpatched run of one text. */
 struct unpatched {
     const struct text_with_source *pair;
-    struct tensor *streams; /* [L] resid_pre, [T, C] */
-    struct tensor *values;  /* [L] of the patched site; rank 0: not in this layer */
-    struct tensor *outs;    /* [L] of edges and parts, mlp_out */
-    const float *logits;    /* [V] of the position */
+    struct tensor *streams; /* [L] streams before the layers, each [T, C] */
+    struct tensor *values;  /* [L] values of the patched site; rank 0: the layer lacks the site */
+    struct tensor *outs;    /* [L] for edges and parts: values of mlp_out */
+    const float *logits;    /* [V] logits at the position */
     const float *last;      /* [C] the last stream at the position */
 };
 
@@ -85,31 +86,32 @@ struct patch_sweep {
     const struct config *config;
     struct patching *found;
     enum site site;
-    bool by_head, by_token;       /* a cell is a head, a token, or both; else a neuron */
-    size_t tokens;                /* up to the position; of two-way attention all */
+    bool by_head, by_token;       /* a cell is a head, a token, or both; neither: a neuron */
+    size_t tokens;                /* number of tokens that are run: up to the position; with two-way
+                                   * attention, all */
     size_t cells;                 /* cells of a layer */
-    size_t mlp;                   /* over parts: the column of the MLP; else SIZE_MAX */
-    const float *clean_logits;    /* [V] the clean run's */
-    size_t most;                  /* copies per pass */
-    struct unpatched base, other; /* patched run; run that supplies values */
+    size_t mlp;                   /* for parts: the column of the MLP; else SIZE_MAX */
+    const float *clean_logits;    /* [V] logits of the clean run */
+    size_t most;                  /* largest number of copies in a pass */
+    struct unpatched base, other; /* the patched run; the run that supplies values */
     const struct edits *edits;    /* edits of all runs; NULL: none */
-    bool from_ids;            /* there are edits of resid_pre, an encoder, or layers that read more
+    bool from_ids; /* there are edits of resid_pre, an encoder, or layers that read more
                                 * than the stream: copies start at their ids */
-    bool whole;               /* run all tokens: from_ids, --mask-after, states, or not causal */
-    bool is_last;             /* the position is the last of the tokens */
+    bool whole;    /* all tokens are run: from_ids, --mask-after, states, or two-way attention */
+    bool is_last;  /* the position is the last of the tokens */
     struct cache cache;       /* earlier tokens of `base` */
-    struct arena kept, chunk; /* for the sweep; for a pass */
+    struct arena kept, chunk; /* memory for the whole sweep; memory for one pass */
 
     /* Copies of the base text in a pass, each with the patch of one column. */
     size_t layer;
-    size_t count, *columns, *firsts; /* [most] a copy's column, and its first token that changes */
-    struct cache *copies;            /* [most] */
+    size_t count, *columns, *firsts; /* [most] a copy's column; its first token that changes */
+    struct cache *copies;            /* [most] earlier tokens of each copy */
     struct edit_donor *received;     /* [most, receivers] inputs of the receivers of paths */
-    double *logits;                  /* [most] results */
+    double *logits;                  /* [most] the metric after each copy's patch */
     struct err *err;
 };
 
-/* Whether the clean run is patched. */
+/* Whether patches replace values of the clean run. */
 static bool is_clean(const struct patching_plan *plan)
 {
     return plan->noise || plan->with != PATCH_WITH_TEXT;
@@ -128,7 +130,8 @@ static struct text text_of(const struct patch_sweep *s, const struct unpatched *
     return text;
 }
 
-/* A divergence of predictions from the clean run's. */
+/* The divergence of predictions from the predictions of the clean run: Kullback-Leibler or
+ * Jensen-Shannon, as plan->metric says. */
 static double divergence(const struct patch_sweep *s, const float *logits)
 {
     const size_t count = config_logits(s->config);
@@ -145,7 +148,7 @@ static double divergence(const struct patch_sweep *s, const float *logits)
     return total;
 }
 
-/* The metric in the logits, or the last stream, of the position. */
+/* The metric at the position, from the logits or the last stream. */
 static double answer_of(const struct patch_sweep *s, const float *logits, const float *last)
 {
     struct question *question = s->plan->question;
@@ -243,7 +246,7 @@ static int run_to_logits(struct patch_sweep *s, size_t layer, const struct edits
 
 /* --- patches as edits ------------------------------------------------------------------------- */
 
-/* What a cell is of: its layer and, if cells have them, its head, token and neuron. */
+/* The place of a cell: its layer and, if cells have them, its head, token and neuron. */
 struct cell {
     size_t layer, column, head, token, neuron;
 };
@@ -256,14 +259,14 @@ static struct cell cell_of(const struct patch_sweep *s, size_t column)
                          at.head % s->tokens, at.head};
 }
 
-/* The values that a cell is of, in one of the runs. */
+/* The tensor with the values of a cell, in one of the two runs. */
 static const struct tensor *values_of(const struct patch_sweep *s, const struct unpatched *side,
                                       struct cell cell)
 {
     return (cell.column == s->mlp ? side->outs : side->values) + cell.layer;
 }
 
-/* The cells that a column's patch changes: its own or, for the column of `joint`, all of them. */
+/* The cells that a column's patch changes: its own or, in the column of `joint`, all cells. */
 static struct cell_range {
     size_t first, end;
 } cells_of(const struct patch_sweep *s, size_t column)
@@ -278,7 +281,7 @@ static struct edit_range only(size_t index)
     return (struct edit_range){(ptrdiff_t)index, (ptrdiff_t)index};
 }
 
-/* An edit: copy `text` gets the source's values at a site of some layers. */
+/* Make an edit: copy `text` gets the donor's values at a site of some layers. */
 static struct edit take(enum site site, const struct edit_range *layers,
                         const struct edit_donor *donor, size_t text)
 {
@@ -296,8 +299,8 @@ static struct edit_donor donor_of(const struct patch_sweep *s, const struct tens
     return (struct edit_donor){.values = values, .count = 1, .longest = s->tokens, .exact = true};
 }
 
-/* Number of layers with senders whose outputs can reach the end of a path: all layers before the
- * last receiver's or, for the logits, all. */
+/* Number of layers whose heads can be senders of a path: all layers before the last receiver's or,
+ * for paths to the logits, all. */
 static size_t end_of_paths(const struct patching_plan *plan, const struct config *config)
 {
     size_t end = plan->receiver_count ? 0 : config->n_layer;
@@ -367,8 +370,8 @@ static int run_received(struct patch_sweep *s, const struct edits *patches)
                   run_to_logits(s, layers[0], &taken));
 }
 
-/* Patch each copy with the other run's value of its column. For paths, all other heads from the
- * first sender to the last receiver keep the base's values. */
+/* Patch each copy with the other run's values at its column's cells. For paths, all other heads
+ * from the first sender to the last receiver keep the base's values. */
 static int run_copies(struct patch_sweep *s)
 {
     bool by_paths = s->plan->over == PATCH_PATHS;
@@ -435,8 +438,8 @@ static int keep(struct unpatched *side, const struct array_list *list, struct pa
     return 0;
 }
 
-/* In place of the values of another text: 0, the mean over the tokens, or the values of reference
- * texts. NULL with an error. */
+/* The values that an ablation puts in the place of `from`: 0, the mean over the tokens, or the
+ * values of reference texts. NULL with an error. */
 static struct tensor *replace_values(struct patch_sweep *s, const struct tensor *from,
                                      const struct edit_donor *donor)
 {
@@ -463,7 +466,7 @@ static struct tensor *replace_values(struct patch_sweep *s, const struct tensor 
                                   row * stride[0] + i % columns * stride[1]];
         }
         for (size_t i = 0; data && !given && s->plan->with == PATCH_WITH_MEAN && i < count; i++) {
-            double sum = 0; /* over the tokens of a head's channel */
+            double sum = 0; /* sum over the tokens, for one channel of a head */
             for (size_t row = 0; row < rows; row++)
                 sum +=
                     (double)from[layer]
@@ -514,7 +517,8 @@ static int run_both(struct patch_sweep *s)
                                            : keep(&s->other, &capture.lists[1], s)))
         return -1;
     s->clean_logits = clean->logits;
-    question_ask(s->plan->question, clean->logits, config_logits(s->config)); /* the answer */
+    /* sets an answer of -1 */
+    question_ask(s->plan->question, clean->logits, config_logits(s->config));
     found->clean = answer_of(s, clean->logits, clean->last);
     found->corrupt = ablates ? 0 : answer_of(s, corrupt->logits, corrupt->last);
     if (ablates || found->clean != found->corrupt)
@@ -559,8 +563,9 @@ static bool has_cell(const struct patch_sweep *s, struct cell cell)
                                   : s->by_token || cell.neuron < values->shape[values->rank - 1]);
 }
 
-/* The first token that can affect the answer and has a different value in a cell; past the end:
- * none. From the last layer's contexts on, and on a path to the logits, only the position can. */
+/* The first token that can affect the answer and has a different value in a cell; s->tokens or
+ * more: there is none. From the last layer's contexts on, and on a path to the logits, only the
+ * position can affect the answer. */
 static size_t first_change(const struct patch_sweep *s, size_t column)
 {
     const struct cell cell = cell_of(s, column);
@@ -620,7 +625,7 @@ static int run_layer(struct patch_sweep *s, size_t row)
     return 0;
 }
 
-/* Run the clean text with all edits, after one without any. */
+/* Run the clean text with all edits; it was run without them before. */
 static int run_edits(struct patch_sweep *s, const struct edits *edits)
 {
     double metric = 0;
@@ -645,7 +650,8 @@ static int run_patches(struct patch_sweep *s)
 
 /* --- estimates -------------------------------------------------------------------------------- */
 
-/* Estimate the patches of all cells; the estimate of several at once is the sum of theirs. */
+/* Estimate the patches of all cells. The estimate of several patches at once is the sum of their
+ * estimates. */
 static int estimate_patches(struct patch_sweep *s)
 {
     struct patching *found = s->found;
@@ -674,7 +680,7 @@ static int estimate_patches(struct patch_sweep *s)
     double *effects = arena_alloc(&s->kept, s->config->n_layer * s->cells, sizeof *effects, s->err);
     if (!effects || estimate_cells(effects, &plan, s->site, s->cells, s->err))
         return -1;
-    if (s->mlp != SIZE_MAX) { /* the sum over its tokens */
+    if (s->mlp != SIZE_MAX) { /* an MLP's estimate is the sum over its tokens */
         double *outs = arena_alloc(&s->kept, s->config->n_layer * s->tokens, sizeof *outs, s->err);
         struct estimate_plan of_mlps = plan;
         of_mlps.values = plan.outs;
@@ -800,7 +806,7 @@ static int check_edits(const struct patching_plan *plan, struct err *err)
     return 0;
 }
 
-/* Refuse receivers that are keys or values of another layer. */
+/* Refuse receivers whose keys or values another layer makes. */
 static int check_receivers(const struct patching_plan *plan, struct err *err)
 {
     for (size_t i = 0; i < plan->receiver_count; i++) {
@@ -904,10 +910,11 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
         return -1;
     for (size_t layer = 0; layer < s.config->n_layer; layer++)
         s.from_ids = s.from_ids || edits_have(viewer->edits, SITE_RESID_PRE, layer);
-    /* The encoder runs again, or what single layers are given. */
+    /* The encoder, or inputs of single layers other than the stream, are made again from the
+     * ids. */
     s.from_ids = s.from_ids || has_encoder(s.config) || !config_starts_anywhere(s.config);
     s.whole = s.from_ids || s.config->mechanism.renormalise || config_keeps_state(s.config) ||
-              !s.config->causal; /* states cannot go back */
+              !s.config->causal; /* states cannot go back to an earlier token */
     s.is_last = plan->question->position + 1 == s.tokens;
     patching->layers = patching->columns = 1;
     if (plan->with == PATCH_WITH_EDITS)
@@ -1131,7 +1138,8 @@ int patching_report(struct report *report, const struct patching *patching, unsi
     return 0;
 }
 
-/* Two texts share the first pass. Later passes run copies, of a causal model with a cache each. */
+/* Two texts share the first pass. Later passes run copies, which have a cache each if the model is
+ * causal. */
 void patching_add_memory(struct memory *memory, const struct patching_plan *plan,
                          const struct text_with_source *pair)
 {

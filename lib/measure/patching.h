@@ -5,11 +5,12 @@
  * answer, or a difference of logits, gives the fraction (logit - corrupt) / (clean - corrupt): 0
  * for the corrupt run, 1 for the clean run. With `noise`, corrupt values replace clean ones. An
  * ablation replaces clean values by 0, a mean or another text's values, without a corrupt text,
- * whose logit counts as 0: the fraction logit / clean is 1 for the clean run. So do other metrics.
+ * whose logit counts as 0: the fraction logit / clean is 1 for the clean run. Other metrics replace
+ * the logit in the same fractions.
  *
  * Each patch is an edit of a copy of the text, and copies share passes. A copy starts at the
  * patched layer, with the stream of the unpatched run, and at the first token that changes; a cache
- * has the earlier tokens. (All tokens are run if the model is not causal, has layers that keep a
+ * holds the earlier tokens. (All tokens are run if the model is not causal, has layers that keep a
  * state, or with --mask-after; all tokens and layers, if it has an encoder or there is an edit of
  * resid_pre.) Values that are equal in both texts are not patched.
  *
@@ -47,8 +48,8 @@ enum patch_over {
     PATCH_MIX_STEP,
     PATCH_MIX_DECAY,
     PATCH_PATHS,
-    PATCH_EDGES, /* only estimates */
-    PATCH_PARTS, /* only ablations: heads, and in a last column MLPs */
+    PATCH_EDGES, /* with estimates only */
+    PATCH_PARTS, /* with ablations only: heads, and in a last column MLPs */
     PATCH_OVERS,
 };
 
@@ -77,7 +78,7 @@ enum patch_metric {
     METRIC_LOGIT,
     METRIC_PROBABILITY,
     METRIC_LOGPROB,
-    METRIC_KL, /* divergences of the predictions from the clean run's, in nats */
+    METRIC_KL, /* METRIC_KL and METRIC_JS: divergences, in nats, from the clean run's predictions */
     METRIC_JS,
     METRIC_COSINE, /* cosine of the last residual stream and a direction */
     PATCH_METRICS,
@@ -91,7 +92,7 @@ extern const struct patch_metric_row {
 
 struct patch_receiver {
     enum site site;       /* SITE_Q, SITE_K or SITE_V */
-    struct layer_head at; /* where it is; of keys and values, the key/value head */
+    struct layer_head at; /* layer and head; for keys and values, the key/value head */
 };
 
 /* PATCH_PATHS are paths from a head (the sender) to queries, keys or values of later heads (the
@@ -103,24 +104,25 @@ struct patching_plan {
     struct viewer *viewer;
     const struct text_with_source *clean, *corrupt; /* corrupt: only PATCH_WITH_TEXT reads it */
     enum patch_with with;
-    const struct edit_donor *donors[2]; /* values of reference texts at the site of `over`, and of
-                                           * parts at mlp_out; NULL: none */
-    size_t number;                      /* number of the text: it draws one of them */
-    enum patch_metric metric;           /* estimates use the logit */
-    const float *direction;             /* [n_embd] of METRIC_COSINE */
-    struct question *question;          /* answer -1 becomes the clean run's most likely token */
+    const struct edit_donor *donors[2]; /* values of reference texts: [0] at the site of `over`, [1]
+                                         * for parts at mlp_out; NULL: none */
+    size_t number; /* number of the text, which decides the reference text that is drawn */
+    enum patch_metric metric;  /* estimates use the logit */
+    const float *direction;    /* [n_embd] the direction for METRIC_COSINE */
+    struct question *question; /* answer -1 becomes the clean run's most likely token */
     enum patch_over over;
     bool noise;    /* replace clean values by corrupt ones */
     bool estimate; /* first-order estimates (estimates.h) of the patches; not of paths */
     size_t steps;  /* for estimates of edges between texts, as in estimates.h; 0: 1 */
     size_t verify; /* also run the patches with the largest estimates; not of edges, nor listed */
-    const struct patch_receiver *receivers; /* [receiver_count] of paths; none: the logits */
+    const struct patch_receiver *receivers; /* [receiver_count] receivers of paths; none: the
+                                             * logits */
     size_t receiver_count;
     struct layers layers;                 /* patched layers, if not of paths; none: all */
-    const struct layer_head *heads;       /* [head_count] only these heads, or senders */
+    const struct layer_head *heads;       /* [head_count] only these heads are patched, or send */
     size_t head_count;                    /* 0: all heads, layer by layer */
-    bool joint;                           /* the heads one by one, then all at once */
-    size_t batch_tokens;                  /* per pass; 0: default */
+    bool joint;                           /* patch the listed heads one by one, then all at once */
+    size_t batch_tokens;                  /* largest number of tokens in a pass; 0: default */
     const struct progress_sink *progress; /* counts patches; NULL: none */
 };
 
@@ -131,13 +133,13 @@ struct patching {
     const size_t *numbers; /* [layers] the layer of each row of the result */
     size_t layers;
     size_t columns; /* heads; tokens that are run; [heads, tokens]; or listed heads */
-    double *logits; /* [layers, columns] after each patch; NaN: no such site; of listed heads
-                     * [head_count + joint]; with `joint`, the last is of all at once; of edges
-                     * [writers, readers], or NaN */
+    double *logits; /* [layers, columns] metrics after each patch; NaN: the layer lacks the site.
+                     * For listed heads [head_count + joint]: with `joint`, the last is for all at
+                     * once. For edges [writers, readers]; NaN: no such edge */
     struct edges edges;
     const struct layer_head *verified; /* [verified_count] the cells of the largest estimates; of
                                         * values without heads, or by token, `head` is a column */
-    const double *exact;               /* [verified_count] their logits after the patch */
+    const double *exact; /* [verified_count] metrics after the patches of these cells */
     size_t verified_count;
     double correlation; /* correlation of estimates and patches; NaN: undefined */
 };

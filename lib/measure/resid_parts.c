@@ -12,15 +12,15 @@
 #include "model/points.h"
 #include "pass/tap.h"
 
-enum { KEPT_MOST = 1 << 22 }; /* floats of all rows of a pass, if all are kept */
+enum { KEPT_MOST = 1 << 22 }; /* floats of the rows of all tokens, if all are kept */
 
-/* What parts are made of: some kept rows of a pass. */
+/* The stream to split into parts, at some kept rows of a pass. */
 struct parts_request {
     const struct resid_pass *pass;
     const struct config *config;
     struct weights *weights;
-    enum site_branch branch; /* whose stream */
-    size_t first, count;     /* rows */
+    enum site_branch branch; /* the stream: the text's or the source's */
+    size_t first, count;     /* the kept rows: the first one, and how many */
     struct arena *arena;
     struct err *err;
 };
@@ -50,7 +50,7 @@ const char *resid_part_name(char name[RESID_PART_BYTES], struct resid_part part)
     return name;
 }
 
-/* The part whose stream the queries of a head are made of, or its keys and values: BRANCH_TEXT or
+/* The branch whose stream makes the queries of a head, or its keys and values: BRANCH_TEXT or
  * BRANCH_SOURCE. */
 static enum site_branch resid_stream(const struct config *c, struct resid_head head,
                                      enum resid_side side)
@@ -236,7 +236,7 @@ int resid_attend(struct resid_attention *to, const struct resid_pass *pass, stru
                                    .plain = numbers,
                                    .score = numbers + keys,
                                    .weights = numbers + 2 * keys};
-    const struct head_bias bias = /* every row of q is the query's */
+    const struct head_bias bias = /* all rows of q are the same query */
         score_head_bias(rule, biases, head.head, (struct matrix){(float *)q, 1, d, 0},
                         (struct matrix){(float *)k, keys, d, d});
     for (size_t i = 0; i < keys; i++) {
@@ -310,7 +310,7 @@ static struct matrix parts_matrix(const struct resid_parts *parts, size_t first,
                            parts->width, parts->width};
 }
 
-/* The rows of a part, which is added with zeros if there was none. */
+/* The rows of a part; a part that is missing is added, with zeros. */
 static struct matrix part_rows(struct resid_parts *parts, struct resid_part part)
 {
     size_t i = 0;
@@ -358,8 +358,8 @@ static double sum_of_parts(const struct resid_parts *parts, size_t element)
     return sum;
 }
 
-/* The parts of norm(x), with the divisor of their sum x; the shift of the norm is a part
- * `constant`. */
+/* Replace the parts of x by the parts of norm(x), with the divisor of x, which is the sum of all
+ * parts. The shift of the norm is a part `constant`. */
 static void norm_parts(struct resid_parts *parts, const struct norm *norm,
                        struct resid_part constant)
 {
@@ -415,13 +415,14 @@ static size_t count_probes(const struct parts_request *asked)
     return (probe->head < 0 ? context_heads(rule) : 1) * context_width(rule);
 }
 
-/* The most parts that a dictionary makes. */
+/* The largest number of parts that a dictionary makes. */
 static size_t count_features(const struct parts_request *asked)
 {
     return asked->pass->dictionary ? asked->pass->active_count + 2 : 0;
 }
 
-/* At a site that the dictionary writes, the parts become its features, its bias and its error. */
+/* At a site that the dictionary writes, replace the parts by the dictionary's features, its bias
+ * and its error. */
 static int split_parts(struct resid_parts *parts, const struct parts_request *asked, enum site site,
                        size_t layer)
 {
@@ -466,7 +467,7 @@ static int split_parts(struct resid_parts *parts, const struct parts_request *as
     return 0;
 }
 
-/* The most parts that a stream can have, and all that is made of it. */
+/* The largest number of parts that a stream can have, or anything that is made of the stream. */
 static size_t most_parts(const struct parts_request *asked)
 {
     enum { ENDS = 6 };
@@ -611,7 +612,7 @@ static int output_parts(struct resid_parts *parts, const struct parts_request *a
     return 0;
 }
 
-/* The number of a layer multiplies all parts of its stream. */
+/* Multiply all parts of the stream by the layer's scale. */
 static int scale_parts(struct resid_parts *parts, const struct parts_request *asked, size_t layer)
 {
     const struct slot slot = slot_of((int)asked->branch, SLOT_LAYER_SCALE, layer);
@@ -683,7 +684,7 @@ static int parts_before(struct resid_parts *parts, const struct parts_request *a
 
 /* --- parts of queries and keys ---------------------------------------------------------------- */
 
-/* Some columns of all parts. */
+/* to = some columns of all parts of `from`. */
 static int cut_parts(struct resid_parts *to, const struct resid_parts *from, size_t first,
                      size_t count, const struct parts_request *asked)
 {
@@ -695,7 +696,7 @@ static int cut_parts(struct resid_parts *to, const struct resid_parts *from, siz
     return 0;
 }
 
-/* The parts of some columns of x · W. */
+/* to = the parts of some columns of x · W. */
 static int project_parts(struct resid_parts *to, const struct resid_parts *from,
                          const struct weight *w, size_t first, size_t count,
                          const struct parts_request *asked)
@@ -741,8 +742,8 @@ static void clip_parts(struct resid_parts *parts, float clip)
     }
 }
 
-/* From the parts of the attention's input to the parts of the head's query, or of its keys or
- * values; of values, of the head's own alone. */
+/* to = the parts of the head's query, keys or values, made from the parts of the attention's input.
+ * Where two heads make one context, only this head's values. */
 static int side_parts(struct resid_parts *to, struct resid_parts *from, enum resid_side side,
                       const struct parts_request *asked)
 {

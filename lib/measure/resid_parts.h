@@ -19,19 +19,19 @@ enum resid_part_kind {
     RESID_TOKEN,
     RESID_PLACE, /* the position's embedding */
     RESID_SEGMENT,
-    RESID_BIAS, /* of a layer, or of the embedding and, in an encoder, of its last norm */
+    RESID_BIAS, /* biases of a layer, or of the embedding and, in an encoder, of its last norm */
     RESID_HEAD,
     RESID_MLP,           /* with BRANCH_PER_LAYER: the step of a layer's own input */
     RESID_HERE,          /* constants of the head whose query, keys or values are asked for */
-    RESID_PROBE,         /* of channel `head` of a layer's context: see struct resid_pass */
-    RESID_FEATURE,       /* number `head` of a dictionary */
+    RESID_PROBE,         /* channel `head` of a layer's context: see struct resid_pass */
+    RESID_FEATURE,       /* feature number `head` of a dictionary */
     RESID_FEATURE_BIAS,  /* the rest of the dictionary's output: its bias, and a skip matrix */
     RESID_FEATURE_ERROR, /* the part that no feature explains */
 };
 
 struct resid_part {
     enum resid_part_kind kind;
-    enum site_branch of; /* the attention of a head; else whose stream it is in */
+    enum site_branch of; /* for a head, its attention; else the branch whose stream has the part */
     int layer;           /* -1: outside of layers */
     int head;
 };
@@ -48,7 +48,7 @@ struct resid_parts {
     size_t count, most, rows, width;
 };
 
-/* A head, by the attention that it is in. */
+/* A head: its attention, layer and index. */
 struct resid_head {
     enum site_branch branch;
     size_t layer, head;
@@ -68,22 +68,24 @@ struct resid_pass {
     struct resid_head at;
     size_t number;           /* number of the text, for messages */
     size_t query;            /* position of the query, in the stream of the queries */
-    const size_t *positions; /* [position_count] of split keys or values, in their stream */
+    const size_t *positions; /* [position_count] positions of the keys or values to split, in their
+                              * stream */
     size_t position_count;
     const struct resid_part *probe; /* a head, or with head -1 all of a layer: each channel of its
                                      * context gets a part RESID_PROBE, the effect of a 1 there;
                                      * divisors of norms leave it out. NULL: none */
-    const struct dictionary *dictionary; /* of a site of the text's layers: the parts there are its
-                                          * features, its bias and its error. NULL: none */
+    const struct dictionary *dictionary; /* a dictionary for a site of the text's layers: the parts
+                                          * there are its features, its bias and its error. NULL:
+                                          * none */
 
     /* Set by resid_capture. */
     bool keeps_all; /* the rows of all tokens are kept: later passes up to lower heads of the same
                      * stack may borrow `kept` */
     const float *(*kept)[SITE_COUNT]; /* [layer] kept rows, heads side by side; keys and values of
                                        * all tokens, head by head */
-    struct feature_row *features;     /* [position_count + 1] of each row */
-    struct matrix decoded, read;      /* reconstructions, and the rows that they are of */
-    uint32_t *active;                 /* [active_count] features of any row */
+    struct feature_row *features;     /* [position_count + 1] features of each kept row */
+    struct matrix decoded, read;      /* reconstructions; and the rows that they reconstruct */
+    uint32_t *active;                 /* [active_count] features that are active in any row */
     size_t active_count;
     struct arena *arena;
 };
@@ -96,21 +98,21 @@ int resid_capture(struct resid_pass *pass, struct arena *arena, struct err *err)
 struct resid_attention {
     size_t keys, visible;
     uint32_t *list;        /* [visible] keys */
-    double *plain, *score; /* [keys] scale · q · k; the same with biases, before a cap */
+    double *plain, *score; /* [keys] `plain`: scale · q · k; `score`: with biases, before a cap */
     double *weights;       /* [keys] 0: hidden */
-    double of_sink;        /* what is left to a sink */
+    double of_sink;        /* weight that is left to a sink */
 };
 
 int resid_attend(struct resid_attention *attention, const struct resid_pass *pass,
                  struct resid_head head, size_t row, struct arena *arena, struct err *err);
 
-/* The same with what multiplies the values of a head's context in place of weights; `factor`: of
- * the norm of the context, 1 if there is none. */
+/* Like resid_attend, but `weights` are the numbers that multiply the values of a head's context;
+ * `factor`: the factor of the context's norm, 1 if there is none. */
 int resid_mix(struct resid_attention *attention, const struct resid_pass *pass,
               struct resid_head head, size_t row, double *factor, struct arena *arena,
               struct err *err);
 
-/* The values of a head's context, [keys, width]. */
+/* The values from which a head's context is made, [keys, width]. */
 const float *resid_values(const struct resid_pass *pass, struct resid_head head);
 
 /* Make the parts of the head's queries, keys or values at some kept rows. */

@@ -9,11 +9,11 @@
 const char *const saliency_rules[SALIENCY_RULES] = {
     "gausslegendre", "riemann_left", "riemann_middle", "riemann_right", "riemann_trapezoid"};
 
-/* A text or its source: rows that enter the model. */
+/* A text or its source, as the rows that enter the model. */
 struct path_side {
     const struct stack *stack;
     const struct tokenized *tokens;
-    struct matrix x, base, at; /* the text's rows; the baseline; a point of the path */
+    struct matrix x, base, at; /* the text's rows; the baseline's; rows at a point of the path */
     double *sum;               /* [T, C] weighted gradients, then their products with x - base */
 };
 
@@ -129,7 +129,7 @@ static int visit(struct path_side *sides, struct gradient_walk *walk, struct tex
 
 /* --- the report ------------------------------------------------------------------------------- */
 
-/* The sum of a token's products, and their norm. */
+/* The sum of a token's products; sets their L2 norm. */
 static double number_of(double *norm, const struct path_side *side, size_t token)
 {
     double sum = 0, square = 0;

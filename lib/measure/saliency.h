@@ -1,4 +1,4 @@
-/* saliency.h: what each token of a text gives to a logit, to first order: a number for each token.
+/* saliency.h: how much each token of a text adds to a logit, to first order: a number a token.
  *
  *     gradient      x · gradient of the logit at x
  *     integrated    (x - b) · Σ weight(t) · gradient at b + t (x - b)
@@ -20,13 +20,13 @@ enum saliency_rule {
     RULE_LEFT,
     RULE_MIDDLE,
     RULE_RIGHT,
-    RULE_TRAPEZOID, /* as captum: 1/n, of the ends 1/2n: the weights sum to 1 - 1/n */
+    RULE_TRAPEZOID, /* as in captum: weights 1/n, at the ends 1/2n, which sum to 1 - 1/n */
     SALIENCY_RULES
 };
 
 extern const char *const saliency_rules[SALIENCY_RULES];
 
-enum { SALIENCY_STEPS = 50 }; /* enough for small models */
+enum { SALIENCY_STEPS = 50 }; /* default number of points: enough for small models */
 
 struct saliency_plan {
     struct viewer *viewer;

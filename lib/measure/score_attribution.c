@@ -25,20 +25,20 @@ enum score_against score_against_read(const char *word)
     return AGAINST_KEY;
 }
 
-enum { LISTED = 10, FLOATS_OF_ROWS = 1 << 22 /* of parts of rows, at a time */, TEXTS = 2 };
+enum { LISTED = 10, FLOATS_OF_ROWS = 1 << 22 /* parts of rows at a time */, TEXTS = 2 };
 
 /* The queries, keys or values of a pass's head at kept rows: the rows of one token, or of the keys
  * of a contrast, with their coefficients. */
 struct text_rows {
     const struct resid_pass *pass;
     struct key_range rows;
-    const double *shares; /* [rows] */
-    const double *other;  /* [width] what their sum is multiplied with */
+    const double *shares; /* [rows] coefficients of the rows */
+    const double *other;  /* [width] the vector that multiplies the sum of the rows */
 };
 
-/* A sum of products with queries, keys or values, which splits into products with their parts: a
- * side of the score, of one text or of it less another; or a head's part of it, as a product with
- * the value of a token. */
+/* A number that is a sum of products with queries, keys or values, and splits into the products
+ * with their parts: a side of the score, of one text or of the difference of two; or a head's part
+ * of a side, as a product with the value of a token. */
 struct vector {
     enum resid_side side;
     struct text_rows texts[TEXTS];
@@ -50,25 +50,25 @@ struct score_side {
     const char *name; /* "query", "key" */
     enum resid_side side;
     struct key_range rows;
-    const double *shares; /* [rows] */
+    const double *shares; /* [rows] coefficients of the rows */
     size_t token;
     size_t count;
     struct resid_part *parts; /* [count] */
     struct label *labels;     /* [count] names of the parts */
-    double *vectors;          /* [count, dk] summed over the rows */
-    double *sums;             /* [count] of the pairs of a part with all parts of the other side */
-    double *factor;           /* [dk] its product with a vector is the score: the scaled sum of the
-                               * other side */
+    double *vectors;          /* [count, dk] the parts, summed over the rows */
+    double *sums; /* [count] for each part, the sum of its pairs with all parts of the other side */
+    double *factor; /* [dk] the scaled sum of the other side: the score is its product
+                               * with the sum of `vectors` */
 };
 
-/* The scores of a query, and the sum over pairs that is asked for. */
+/* The scores of a query, and their split into pairs of parts. */
 struct splitting {
     const struct score_plan *plan;
     const struct config *config;
     const struct sublayer *attention;
     struct resid_pass pass;
-    size_t *positions;            /* keys of the score and its contrast */
-    double *shares;               /* [positions + 1] their coefficients, then the query's */
+    size_t *positions;            /* positions of the keys: of the score, and of its contrast */
+    double *shares;               /* [positions + 1] coefficients of the keys, then of the query */
     struct score_side sides[2];   /* RESID_QUERY, RESID_KEY */
     const struct splitting *less; /* the text whose pairs are subtracted; NULL: none */
     double *pairs;                /* [parts of the query, parts of the key] */
@@ -79,7 +79,7 @@ struct splitting {
 
 /* --- scores and coefficients ------------------------------------------------------------------ */
 
-/* Choose the keys: one, two, or all that are visible. */
+/* Choose the keys: the key alone, the key and another one, or all visible keys. */
 static int choose_keys(struct splitting *s)
 {
     const struct score_plan *plan = s->plan;
@@ -145,7 +145,7 @@ static int weigh_keys(struct splitting *s, struct score_attribution *found)
 typedef int parts_use(void *context, const struct text_rows *of, const struct resid_parts *some,
                       size_t first, struct err *err);
 
-/* Call `use` for the parts of all rows, some rows at a time; of a pass with a probe, which has
+/* Call `use` for the parts of all rows, some rows at a time. In a pass with a probe, which has
  * `probes` channels, the heads of a layer are one part. */
 static int each_rows(const struct text_rows *of, enum resid_side side, size_t probes,
                      parts_use *use, void *context, struct err *err)
@@ -175,10 +175,11 @@ static size_t token_of(const struct text_rows *of, size_t row)
     return kept < of->pass->position_count ? of->pass->positions[kept] : of->pass->query;
 }
 
-/* What the parts of a vector add, and the token at which each adds most. */
+/* How much each part of a vector contributes, and the token at which it contributes most. */
 struct weighed {
     struct resid_part *parts; /* [count] */
-    double *values, *most;    /* [count] `most`: the product at the token `at` */
+    double *values, *most;    /* [count] `values`: contributions; `most`: contributions at the token
+                               * `at` */
     size_t *at;               /* [count] */
     size_t count;
     struct arena *arena;
@@ -212,7 +213,7 @@ static int weigh_rows(void *context, const struct text_rows *of, const struct re
     return 0;
 }
 
-/* Find what each part of a vector adds; all its texts have the same parts. */
+/* Find how much each part of a vector contributes; all texts of the vector have the same parts. */
 static int weigh_parts(struct weighed *to, const struct vector *vector, struct arena *arena,
                        struct err *err)
 {
@@ -315,7 +316,7 @@ static int make_pairs(struct splitting *s, struct score_attribution *found)
     return 0;
 }
 
-/* Sum the vectors of the other side. */
+/* Compute the factor of a side: the sum of the other side's vectors, scaled. */
 static void make_factor(struct splitting *s, struct score_side *side)
 {
     const struct score_side *other = &s->sides[side->side == RESID_QUERY ? RESID_KEY : RESID_QUERY];
@@ -410,31 +411,35 @@ static struct vector vector_of(const struct splitting *s, enum resid_side side, 
 
 /* --- copies ----------------------------------------------------------------------------------- */
 
-/* What a head's part of a vector adds, by the tokens that the head read: its context is a weighted
- * sum of their values, and all that follows is linear in it. */
+/* How a head's part contributes to a vector, by the tokens that the head read: the head's context
+ * is a weighted sum of their values, and all that follows is linear in the context. */
 struct head_reading {
-    double *gains; /* [rows of all texts, dv] of each channel of the context */
-    double *adds;  /* [keys] */
-    long long key; /* token of the largest magnitude in `adds`; COLUMN_MISSING: no head */
-    size_t at;     /* set by find_readers: the token where the head read most of that, */
-    double weight; /* and its attention there to `key` */
-    double *direction[TEXTS]; /* [dv] the product with the value of `key` is its `adds` */
+    double *gains; /* [rows of all texts, dv] the effect of a 1 in each channel of the context */
+    double *adds;  /* [keys] the contribution of each token that the head read */
+    long long key; /* the token with the largest contribution in magnitude; COLUMN_MISSING: the part
+                    * is not a head's */
+    size_t at;     /* set by find_readers: the token at which the head read most of the contribution
+                    * of `key` */
+    double weight; /* set by find_readers: the head's attention at token `at` to `key` */
+    double *direction[TEXTS]; /* [dv] the contribution of `key` is the product of this and its
+                               * value, for each text */
 };
 
-/* The heads whose parts are read, all of a layer or one, of vectors that have the same rows. */
+/* The heads whose parts are read, all heads of a layer or one. The vectors have the same rows. */
 struct head_reader {
     const struct vector *vectors; /* [count] */
     size_t count;
     const struct head_rule *rule;
     struct resid_part part;
     size_t first, heads;
-    size_t before;                 /* rows of earlier texts */
+    size_t before;                 /* number of rows of earlier texts */
     struct head_reading *readings; /* [count, heads] */
     size_t text;
     struct arena *arena;
 };
 
-/* Find the gains of a row's channels, and add what each token adds. */
+/* Compute the gains of the channels at a row, and add to the contribution of each token that was
+ * read. */
 static int read_row(const struct head_reader *to, const struct text_rows *of,
                     const struct resid_parts *some, size_t row, size_t first, struct err *err)
 {
@@ -568,8 +573,8 @@ static int find_readers(struct head_reading *to, const struct vector *vector,
     return 0;
 }
 
-/* Find the tokens from which the parts of the listed pairs, if they are heads', read most of their
- * values: of each pair, on each side. */
+/* Find, for each side of the listed pairs, the token from which the part read most of its values,
+ * if the part is a head's. */
 static int find_keys(long long (*keys)[2], const struct splitting *s, const size_t (*pairs)[2],
                      size_t count)
 {
@@ -599,7 +604,8 @@ static int find_keys(long long (*keys)[2], const struct splitting *s, const size
     return 0;
 }
 
-/* The text whose tokens a head's part was read from, or in whose stream another part is. */
+/* The text whose tokens a head's part was read from or, for another part, the text of its
+ * stream. */
 static const struct tokenized *text_of(const struct splitting *s, struct resid_part part)
 {
     const struct text_with_source *pair = s->pass.pair;
@@ -609,7 +615,7 @@ static const struct tokenized *text_of(const struct splitting *s, struct resid_p
     return part.of == BRANCH_SOURCE ? &pair->source : &pair->text;
 }
 
-/* The number of a token for a table. */
+/* The number of a token in a table; COLUMN_MISSING: it has none. */
 static long long number_of(const struct tokenized *text, long long token)
 {
     const bool has = token != COLUMN_MISSING && (size_t)token >= text->words_before;
@@ -626,11 +632,11 @@ static void put_token(struct buf *out, const struct tokenized *text, size_t toke
 
 /* --- the path --------------------------------------------------------------------------------- */
 
-/* A step of the path: the largest part of a vector. */
+/* A step back from a score: the part of the query, key or value vector with the largest value. */
 struct step {
     struct resid_part part;
     double value;
-    size_t at; /* token of the vector */
+    size_t at; /* the token whose vector has the part */
     struct head_reading reading;
 };
 
@@ -841,7 +847,8 @@ static int add_largest(struct table *table, const struct splitting *s,
     return failed;
 }
 
-/* "L16.H0's copy of ␣Mary (3)", "L0.mlp". */
+/* Write the name of a part, with the token that a head copied: "L16.H0's copy of ␣Mary (3)",
+ * "L0.mlp". */
 static void put_copy(struct buf *out, const struct splitting *s, const struct score_side *side,
                      size_t part, long long key)
 {
@@ -985,7 +992,7 @@ static int add_keys(struct report *report, const struct splitting *s, const stru
                         .first = -(ptrdiff_t)text->words_before},
             .display.parts = true,
         };
-        part.head = -1; /* all of the layer */
+        part.head = -1; /* all heads of the layer */
         int failed = !readings || !cells || !array.name ||
                      axis_of_heads(&array.rows, (size_t)part.layer, heads, s->arena, s->err) ||
                      read_part(readings, &vector, 1, &part, &scratch, s->err);
@@ -1034,7 +1041,7 @@ int score_attribution_make(struct score_attribution *found, struct report *repor
     if (plan->depth)
         tables[QUERY_SIDE].note = tables[PATH].note;
     tables[PARTS].flags = tables[PATH].flags = COLUMN_DATA_ONLY;
-    if (plan->by != SCORE_BY_PART) { /* data have the array */
+    if (plan->by != SCORE_BY_PART) { /* data have the array instead */
         report->tables += PAIRS;
         report->table_count = PATH - PAIRS;
         tables[PAIRS].flags = COLUMN_TEXT_ONLY;

@@ -24,18 +24,20 @@ enum score_against {
 };
 
 extern const struct score_against_row {
-    const char *name;  /* of the mean and the weighted mean in options and data; else NULL */
-    const char *about; /* the subtracted score, in a sentence; NULL: another key's */
+    const char *name;  /* name of a mean in options and data; NULL: not a mean */
+    const char *about; /* the subtracted score, in a sentence; NULL: the score of another key */
 } score_againsts[AGAINSTS];
 
 /* Read a name; NULL or "" means nothing, and other words a key. */
 enum score_against score_against_read(const char *word);
 
-/* The arrays in addition to the tables. */
+/* The arrays that a report has in addition to its tables. */
 enum score_by {
-    SCORE_BY_PART, /* of each side: the sum of a part's pairs with all parts of the other */
+    SCORE_BY_PART, /* for each side: the sum of each part's pairs with all parts of the other
+                    * side */
     SCORE_BY_PAIR, /* all pairs */
-    SCORE_BY_KEY,  /* of each side and layer: its heads by the tokens that they read */
+    SCORE_BY_KEY,  /* for each side and layer: contributions of its heads, by the tokens that they
+                    * read */
 };
 
 struct score_plan {
@@ -52,7 +54,8 @@ struct score_plan {
 };
 
 struct score_attribution {
-    double score, bias; /* of the contrast, less the scores of `corrupt`, if any */
+    double score, bias; /* score and bias of the contrast, less the other text's, if there is
+                         * `corrupt` */
     double sum;         /* sum of all pairs, and the bias */
     double weight;      /* the head's attention to the key */
 };

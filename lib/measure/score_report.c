@@ -108,7 +108,7 @@ static void put_facts(struct facts *facts, const struct score_view *view,
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
-/* Put a number. Its name has its unit, nats or bits, if there is one: nats_per_token. */
+/* Put a number. Its name contains its unit, nats or bits, if it has one: nats_per_token. */
 static void put_float(struct table_rows *rows, const char *name, unsigned flags, double value)
 {
     const char *unit = strstr(name, "nats") ? "nats" : strstr(name, "bits") ? "bits" : NULL;
@@ -122,7 +122,7 @@ static size_t rows_of(const struct score_view *view, const struct tokenized *tex
     return view->words ? text->word_count : text->count;
 }
 
-/* The name of the region that has a token; NULL: none. */
+/* The name of the region that contains a token; NULL: none. */
 static const char *region_of(const struct score_region *parts, size_t count, size_t token)
 {
     const char *name = NULL;
@@ -207,7 +207,8 @@ static void put_score(struct table_rows *rows, const struct score_view *view,
     rows_next(rows);
 }
 
-/* A row for each token or word. A blank text has one, without numbers; its continuations none. */
+/* Add a row for each token or word. A blank text has one row, without numbers; continuations of a
+ * blank text have none. */
 static int add_scores(struct table *table, const struct score_view *view,
                       const struct score_text *text, struct arena *arena, struct err *err)
 {
@@ -242,7 +243,7 @@ int score_report(struct report *report, const struct score_view *view,
     struct table *tables = arena_alloc(arena, 2, sizeof *tables, err);
     struct facts *facts = facts_new(arena, err);
     bool only_best = view->fills || view->lists;
-    size_t keys = view->next ? 0 : 1; /* up to the position */
+    size_t keys = view->next ? 0 : 1; /* columns before the scores: up to the position */
     keys += view->of_rows && text->part_count ? text->parts->column_count : 0;
     bool with_best = only_best || (scored->best_count && !view->for_people);
     const struct likely **lists = arena_alloc(arena, scored->count, sizeof *lists, err);
@@ -276,8 +277,8 @@ int score_report(struct report *report, const struct score_view *view,
 
 /* --- words of minimal pairs ------------------------------------------------------------------- */
 
-/* Align words: with[i * (bad words + 1) + j] is the least number of words that differ from good
- * word i and bad word j on. */
+/* Align words: with[i * (bad words + 1) + j] is the smallest number of words that differ between
+ * the good words from i on and the bad words from j on. */
 static const size_t *align(const struct tokenized *good, const struct tokenized *bad,
                            struct arena *arena, struct err *err)
 {
@@ -296,7 +297,8 @@ static const size_t *align(const struct tokenized *good, const struct tokenized 
     return with;
 }
 
-/* The surprisal of a word, whose label and position are put; NaN: one of its tokens has none. */
+/* Put the label and the position of a word, and return its surprisal; NaN: one of its tokens has
+ * none. */
 static double put_side(struct table_rows *rows, const struct score_view *view,
                        const struct score_text *text, size_t side, size_t word)
 {
@@ -328,7 +330,8 @@ int score_pair_report(struct report *report, const struct score_view *view,
         bool in_good = i < good->word_count, in_bad = j < bad->word_count;
         bool same =
             in_good && in_bad && strcmp(good->word_labels[i].plain, bad->word_labels[j].plain) == 0;
-        if (in_good && in_bad && *least != least[width + 1] + !same) { /* not of both */
+        /* the word is in one text only */
+        if (in_good && in_bad && *least != least[width + 1] + !same) {
             in_bad = *least != least[width] + 1;
             in_good = !in_bad;
         }
@@ -395,7 +398,8 @@ size_t score_totals_add(struct score_totals *totals, const struct score_total *t
     }
     if (totals->most)
         hash_put(&probe, (uint32_t)totals->count);
-    const char **keys = arena_alloc(arena, count + 1, sizeof *keys, err); /* + 1: the bad text */
+    /* + 1: for the bad text */
+    const char **keys = arena_alloc(arena, count + 1, sizeof *keys, err);
     totals->rows = arena_grow(arena, totals->rows, totals->count, sizeof *total, err);
     for (size_t i = 0; i <= count && keys; i++) {
         const char *text = i < count ? total->keys[i] : total->bad;
@@ -681,7 +685,7 @@ int unigrams_read(struct unigrams *unigrams, const char *bytes, size_t size, str
     return unigrams->total > 0 ? 0 : err_set(err, "expected words with their counts, found none");
 }
 
-/* Leave out characters around a word that are not of words. */
+/* Leave out characters at both ends of a word that do not belong to words. */
 static void trim(const char **word, size_t *size)
 {
     uint32_t c = 0;

@@ -19,18 +19,18 @@ struct score_view {
     bool bits;            /* surprisal, entropy and differences in bits, not nats */
     bool words;           /* a row for each word, not for each token */
     bool for_people;      /* the most likely tokens are a column, not a second table */
-    bool fills;           /* only the most likely tokens, of mask tokens or with `next` */
+    bool fills;           /* rows are only the most likely tokens, for mask tokens or with `next` */
     bool next;            /* only the most likely tokens after each text */
     bool has_regions;     /* some text has regions */
-    bool ends;            /* the scores have the entropy after each text; so have words */
+    bool ends;            /* scores have the entropy after each text; so have the words */
     bool lists;           /* only the most likely tokens, of all positions */
     bool of_rows;         /* words are rows of a table, the parts of the text, with columns */
     bool of_pairs;        /* some text is a pair */
 };
 
-/* A text, or its continuations: a text is read together with each of these. */
+/* A text, or its continuations: the text is read together with each continuation. */
 struct score_text {
-    struct text_with_source *pairs; /* with continuations [part_count] */
+    struct text_with_source *pairs; /* the text; with continuations [part_count], one for each */
     const struct scored *scored;    /* scores of `pairs`, with continuations [part_count] */
     const struct score_region {     /* [part_count] continuations, or regions of the text */
         const char *name;
@@ -62,7 +62,7 @@ int score_pair_report(struct report *report, const struct score_view *view,
 
 enum totals_kind {
     TOTALS_OF_TEXTS,
-    TOTALS_OF_GROUPS, /* of texts, with the mean per token */
+    TOTALS_OF_GROUPS, /* groups of texts, with the mean per token */
     TOTALS_OF_CONTINUATIONS,
     TOTALS_OF_PAIRS, /* minimal pairs, with an accuracy; a group has means, not sums */
     TOTALS_OF_PREDICTIONS,
@@ -72,15 +72,18 @@ enum totals_kind {
 
 struct score_total {
     const char *name;         /* row label in figures: "reduced, verb"; of words: "are/is" */
-    const char *const *keys;  /* [key_count] NULL: missing */
+    const char *const *keys;  /* [key_count] values of the key columns; NULL: missing */
     const char *bad;          /* bad text of one pair; the last key is the good text */
     long long number;         /* number of the text or of the region; COLUMN_MISSING: none */
-    size_t part;              /* index of the region of the text; with a text of rows, of the row */
-    size_t position, earlier; /* a word's index in its region; earlier regions of the same name */
+    size_t part;              /* index of the region in the text; with a text of rows, of the row */
+    size_t position, earlier; /* a word's index in its region; number of earlier regions with the
+                               * same name */
     size_t tokens;            /* tokens with a score */
-    double logprob, bad_logprob; /* the latter of the bad text, or of the group's first text */
+    double logprob, bad_logprob; /* log-probabilities; `bad_logprob`: of the bad text, or of the
+                                  * group's first text */
     double unigrams;             /* log-probability of the words by themselves */
-    size_t words, unknown; /* words that are summed; words that the list of frequencies lacks */
+    size_t words, unknown; /* number of words that are summed; words that the list of frequencies
+                            * lacks */
     size_t count;          /* pairs, predictions or words */
     double correct;        /* correct predictions, or pairs with a likelier good text; a tie: 0.5 */
     struct score_total *lines; /* [line_count] parts by model or condition */
@@ -105,18 +108,19 @@ struct score_totals {
     enum totals_kind kind;
     bool are_single;          /* a row is one text, pair, continuation or word; false: a group */
     bool has_unigrams;        /* add SLOR */
-    bool hides_text;          /* data get no text: a column of the input has it */
+    bool hides_text;          /* data get no text: a column of the input contains it */
     bool grouped;             /* add the difference to the first text of the group */
     const char *query;        /* --query: totals are of these tokens; NULL: of all */
     const char *const *names; /* [key_count] names of key columns; the last labels the row */
     size_t key_count;
     struct names lines;  /* models or conditions */
-    const char *factors; /* names, if conditions have several factors, in their order; NULL: one */
+    const char *factors; /* names of the factors, in their order, if conditions have several; NULL:
+                          * one */
     struct score_total *rows;
-    size_t count, first; /* rows; number of the first one, from 1 */
-    size_t most;         /* number of rows at most; 0: any, and each total adds a row */
+    size_t count, first; /* number of rows; number of the first row, from 1 */
+    size_t most;         /* largest number of rows; 0: any, and each total adds a row */
     struct hash_index found;
-    const struct text_with_source *pair; /* NULL: totals of several texts */
+    const struct text_with_source *pair; /* the text of all totals; NULL: totals of several texts */
     size_t texts;                        /* number of texts, if `pair` is NULL */
     const struct score_total *sums; /* [sum_count] over all rows: facts of the report, not rows */
     size_t sum_count;               /* one, or one for each prediction */

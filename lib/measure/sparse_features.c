@@ -236,7 +236,7 @@ static double unexplained(struct matrix x, struct matrix y, size_t first, struct
     return errors / variance;
 }
 
-/* The share for a dictionary of centered rows. */
+/* The unexplained share of the variance for a dictionary of centered rows. */
 static double unexplained_centered(const struct feature_plan *plan, struct matrix x,
                                    struct matrix out, size_t first, struct arena *arena,
                                    struct err *err)
@@ -289,7 +289,7 @@ static int make_table(struct report *report, const struct feature_plan *plan,
     return rows_finish(table, &out, "features", "token");
 }
 
-/* [tokens, features], or only the listed ones. */
+/* Add an array of activations: [tokens, features], or only the listed features. */
 static int make_array(struct report *report, const struct feature_plan *plan,
                       const struct feature_row *rows, size_t tokens, struct arena *arena,
                       struct err *err)

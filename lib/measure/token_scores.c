@@ -142,7 +142,7 @@ struct score_reading {
     size_t target_count;
     struct matrix rows;            /* [target_count, C] */
     size_t filled;                 /* rows filled so far */
-    struct text_templates special; /* of a masked model */
+    struct text_templates special; /* special tokens of a masked model */
     size_t best_count;             /* largest best_count of any text */
     struct likely *best;           /* [target_count, best_count]; it outlives the pass */
     struct arena pass;

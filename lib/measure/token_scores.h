@@ -60,8 +60,8 @@ int scoring_check(const struct scoring *scoring, struct err *err);
 int scoring_run(struct scored *scored, const struct scoring *scoring,
                 const struct capture_request *asked, struct arena *arena, struct err *err);
 
-/* Bytes for a pair: of a pass, the rows that it leaves, the logits that are made of them after the
- * pass, and the scores. */
+/* Bytes for a pair: of a pass; of the rows that the pass leaves; of the logits that are made from
+ * these rows after the pass; and of the scores. */
 struct scoring_memory {
     double pass, rows, logits, held;
 };
@@ -84,6 +84,7 @@ struct logits_work {
 
 int logits_of_rows(const struct logits_work *work, struct err *err);
 
-/* The number of rows, of `rows`, with logits computed at once; the bytes of these logits. */
+/* The number of rows, at most `rows`, whose logits are computed at once; and the bytes of the
+ * logits of `rows` rows. */
 size_t logits_piece_rows(size_t words, size_t rows);
 double logits_piece_bytes(const struct viewer *viewer, size_t rows);

@@ -13,13 +13,13 @@
 
 /* Sums over numbers of two models. */
 struct weight_sums {
-    double off, size;           /* squares: of differences; of the first model's numbers */
-    double max, largest, bytes; /* largest difference and number; bytes of the other model */
+    double off, size; /* sums of squares: of the differences; of the first model's numbers */
+    double max, largest, bytes; /* largest difference; largest number; bytes of the other model */
     size_t count;
 };
 
-/* Weights that come from the other model together: a layer's (-1: the ones outside of layers) of
- * the text or of the encoder; or all. */
+/* Weights that are replaced by the other model's together: the weights of one layer of the text or
+ * of the encoder (-1: the weights outside of layers); or all. */
 struct weight_unit {
     const char *name;
     int layer;
@@ -33,9 +33,9 @@ struct weight_unit {
 struct weight_kind {
     const char *name;
     struct weight_sums sums, *of_units; /* [unit_count] */
-    double largest;                     /* distance of a tensor */
+    double largest;                     /* the largest distance of one of the tensors */
     int in_layer;
-    const char *types[2]; /* "Q4_K Q6_K" */
+    const char *types[2]; /* types in the two models: "Q4_K Q6_K" */
 };
 
 struct weight_costs {
@@ -43,14 +43,14 @@ struct weight_costs {
     struct viewer *own, *other;
     const char *model; /* name of the other model, if there are several; else NULL */
     bool predicts;
-    struct weight_unit *units; /* [unit_count] the last is all */
+    struct weight_unit *units; /* [unit_count] the last unit is all weights */
     size_t unit_count;
     struct weight_kind *kinds; /* [kind_count] */
     size_t kind_count;
     struct hash_table kind_of;
     struct table_rows *data;
     struct arena *arena, first,
-        mixed; /* of the report; logits of the first model, and of another */
+        mixed; /* `arena` is the report's; the logits of the first model; of another model */
     struct err *err;
 };
 
@@ -244,7 +244,8 @@ static void put_names(struct table_rows *rows, const struct weight_costs *w, con
     rows_title(rows, "other");
 }
 
-/* `whole`: the largest number is of several kinds of tensors, and says nothing of most. */
+/* Put the columns of sums. `whole`: the sums are over several kinds of tensors, whose largest
+ * number says nothing about most of them, and is left out. */
 static void put_sums(struct table_rows *rows, const struct weight_sums *sums, bool whole)
 {
     const double bits = 8 * sums->bytes / (double)sums->count;
@@ -311,7 +312,7 @@ static int compare_tensors(struct weight_costs *w)
     return 0;
 }
 
-/* People: of each kind of tensor, and of each unit. */
+/* Make the tables for people: the kinds of tensors, and the units. */
 static int make_tables(struct table tables[2], struct weight_costs *w)
 {
     static const char *const no_types[2];
@@ -344,7 +345,8 @@ static int make_tables(struct table tables[2], struct weight_costs *w)
     return 0;
 }
 
-/* Add kinds × units: the distance; and the cost of each unit, but for all. */
+/* Add matrices: the distances, kinds by units; and the cost of each unit, except the unit of all
+ * weights. */
 static int draw(struct report *report, const struct weight_costs *w)
 {
     const size_t columns = w->unit_count - 1;
@@ -389,7 +391,8 @@ static int draw(struct report *report, const struct weight_costs *w)
                   (w->predicts && report_add_array(report, &arrays[1], w->arena, w->err)));
 }
 
-/* Units: outside of layers, each selected layer of the text and of the encoder, all. */
+/* List the units: weights outside of layers, each selected layer of the text and of the encoder,
+ * and all weights. */
 static int list_units(struct weight_costs *w)
 {
     const struct layers *stacks[] = {&w->plan->selection->layers,

@@ -1,4 +1,4 @@
-/* weight_costs.h: the weights of other models of the same tensors, such as quantised ones, compared
+/* weight_costs.h: the weights of other models with the same tensors, as quantised ones, compared
  * with the first model's: each tensor's difference, and the cost of the weights of each layer.
  *
  * The cost of a layer: the first model runs with this layer's weights from the other model, and all
@@ -16,11 +16,11 @@
 #include "lens/viewer.h"
 
 struct weight_costs_plan {
-    struct viewer *const *viewers; /* [count] the first, and two or more of the same tensors */
+    struct viewer *const *viewers; /* [count] the first model, then others with the same tensors */
     size_t count;
     const struct text_with_source *pairs;
     size_t pair_count;
-    const struct selection *selection;    /* layers that have a cost */
+    const struct selection *selection;    /* layers whose cost is measured */
     const struct progress_sink *progress; /* counts passes; NULL: none */
     bool draws;                           /* add matrices for figures, which data do not have */
 };
