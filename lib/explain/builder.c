@@ -11,7 +11,7 @@
 enum {
     PRODUCTS = 4,
     TERMS = 8
-}; /* limits; longer sums are written as their first terms, dots and the last term */
+}; /* most terms; longer sums are written as their first terms, dots and the last term */
 
 static void write_number(struct buf *out, struct numeral numeral, float value, char form)
 {
@@ -73,7 +73,8 @@ void builder_end(struct builder *builder, bool is_worked)
         working->formulas[working->formula_count++] = text;
 }
 
-/* The index to write after `i`: the next one or, after dots that are added here, the last one. */
+/* The index of the term to write after term `i`: the next one or, after dots that are added here,
+ * the last one. */
 static size_t next_written(struct builder *builder, size_t i, size_t count, size_t most)
 {
     if (count <= most || i + 3 != most)
@@ -163,7 +164,8 @@ static void add_wide(struct builder *builder, double value)
         buf_format(&builder->out, "%.2e", value);
 }
 
-/* The numbers are "μ = 0.0021, σ² = 0.0198, ε = 1.00e-05", or "mean(x²) = 0.0198, ε = 1.00e-05". */
+/* Show a norm with its numbers: "μ = 0.0021, σ² = 0.0198, ε = 1.00e-05", or "mean(x²) = 0.0198, ε =
+ * 1.00e-05" for an RMS norm. */
 void builder_norm(struct builder *builder, struct named_vector y, struct named_vector x,
                   const struct norm *norm, const struct named_vector terms[NORM_TERMS],
                   size_t width)
@@ -222,7 +224,8 @@ struct column *builder_vectors(struct builder *builder, const char *name, const 
                                const float *values, size_t width)
 {
     struct table *table = builder->table;
-    struct column *columns = (struct column *)table->columns; /* cast: made below */
+    /* cast: the builder made the columns */
+    struct column *columns = (struct column *)table->columns;
     if (!columns)
         columns = arena_alloc(builder->arena, COLUMNS_MAX, sizeof *columns, builder->err);
     if (!symbol)
@@ -367,7 +370,8 @@ struct table *give_columns(struct builder *builder, const char *name, const stru
     struct table *given = give_matrix(builder, name, name, matrix, w->in, width);
     if (given && w->bias && given->count) {
         given->working.total = bias;
-        ((struct column *)given->columns)->total = matrix + w->in * width; /* cast: ours */
+        /* cast: the builder's own columns */
+        ((struct column *)given->columns)->total = matrix + w->in * width;
         give_vector(builder, bias, matrix + w->in * width, width);
     }
     return given;

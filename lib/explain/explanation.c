@@ -46,8 +46,8 @@ static bool is_decoder(const struct config *config)
 }
 
 /* Find the requested attention among the sublayers, and select the layer's sites (for one query,
- * unless in an encoder, only its rows); in bare attention, and with copies of the stream, also the
- * previous layer, which has the input; in cross-attention also source_site. */
+ * unless in an encoder, only its rows). In bare attention, and with copies of the stream, also
+ * select the previous layer, which makes the input; in cross-attention also source_site. */
 static int begin(struct trace *trace, struct selection *selection, const struct config *config,
                  const struct explain_request *request, struct arena *arena, struct err *err)
 {
@@ -74,7 +74,8 @@ static int begin(struct trace *trace, struct selection *selection, const struct 
     trace->context_head = request->head % context_heads(head);
     trace->own = request->head / context_heads(head);
     numbers[0] = trace->context_head;
-    numbers[1] = trace->context_head + context_heads(head); /* the other of two heads */
+    /* the second of two heads that make one context */
+    numbers[1] = trace->context_head + context_heads(head);
     numbers[2] = request->layer > 0 ? request->layer - 1 : 0;
     numbers[3] = request->layer;
     numbers[4] = stack_of(config, BRANCH_SOURCE)->layers - 1; /* if there is an encoder */
@@ -126,8 +127,8 @@ static size_t heads_at(const struct trace *trace, enum site site)
     return site_heads(trace->config, trace_site(trace, site), trace->layer);
 }
 
-/* The place of the traced head, or of its context, among those that are captured: of contexts all,
- * of others one, or the two that make a context. */
+/* The index of the traced head, or of its context, in a captured tensor. All contexts are captured;
+ * of other sites, one head or the two heads that make one context. */
 static size_t own_head(const struct trace *trace, enum site site)
 {
     bool is_of_heads = heads_at(trace, site) == trace->rule->head.heads;
@@ -308,7 +309,7 @@ static int find_embeddings(struct trace *trace, struct arena *arena, struct err 
     return 0;
 }
 
-/* The needs of a pass; one pass serves all queries. */
+/* All that a pass needs; one pass serves all queries. */
 struct passes {
     struct viewer *viewer;
     const struct text_with_source *pair;
@@ -371,7 +372,7 @@ static void set_query(struct trace *trace, size_t query)
     if (trace->turns_first)
         turn_raw(trace, &trace->raw_q, trace->q_pre, query, 1);
     trace->q = trace_row(trace, SITE_Q);
-    trace->bias.q.data = (float *)trace->q; /* only read */
+    trace->bias.q.data = (float *)trace->q; /* cast: only read */
     trace->scores = trace_row(trace, SITE_SCORES);
     if (trace->rule->score.mask_after)
         trace->softmax = trace_row(trace, SITE_SOFTMAX);
@@ -426,7 +427,7 @@ enum way {
     KEYS_EDITED = 1 << 10,
     OF_MLP = 1 << 11,
     MLP_NORMED = 1 << 12, /* a norm before the MLP */
-    ADDS = 1 << 13,       /* any sublayer, if the explanation continues to the end of the layer */
+    ADDS = 1 << 13,       /* any sublayer, if the explanation goes on to the end of the layer */
     LAST = 1 << 14,       /* after the last layer */
     OF_EXPERTS = 1 << 15,
     TURNED_FIRST = 1 << 16, /* rotary embedding, then norms of queries and keys */
@@ -562,7 +563,7 @@ static bool applies(const struct step_row *row, const struct trace *trace, size_
                        (row->site == SITE_LOGITS && site_exists(trace->config, SITE_LOGITS));
     bool is_own = !(row->ways & ADDS) || step_site(s, s->at_out_norm) == row->site;
     bool of_keys = row->make == step_keys || row->make == step_key_norm ||
-                   row->make == step_key_rotary; /* another layer may have made them */
+                   row->make == step_key_rotary; /* another layer may have made the keys */
     for (size_t i = 0; i < 3; i++)
         is_own |= s->at_sum[i] == row->site || s->at_after[i] == row->site;
     return row->ways & ways_of(trace, index) && is_captured && is_own &&
@@ -608,7 +609,7 @@ static struct site_set sites_of(const struct trace *trace, const struct step_row
     return sites;
 }
 
-/* The copies of the stream at a site; of others: 1. */
+/* The number of copies of the stream at a site; 1 at sites without copies. */
 static size_t copies_at(const struct trace *trace, enum site site)
 {
     return site_axes(site) == AXES_COPY_TOKEN_CHANNEL ? config_copies(trace->config) : 1;
@@ -627,7 +628,7 @@ static bool touches(const struct edit *edit, const struct trace *trace, enum sit
     };
     bool found = false;
     if (site_is_borrowed(trace->config, site, trace->layer))
-        return false; /* the layer that made them is edited */
+        return false; /* the edits are in the layer that made the keys or values */
     for (size_t i = 0; i < rows * copies && !found; i++) {
         block.first_row = of_keys ? i : trace->query;
         if (copies > 1)
@@ -789,7 +790,8 @@ static int explain(struct table **end, const struct trace *trace, const struct p
                    struct arena *arena, struct err *err)
 {
     const struct explain_request *request = passes->request;
-    size_t visible = request->key; /* the example; else the first visible key */
+    size_t visible = request->key; /* the key of the worked example: the requested key or, if it is
+                                    * hidden, the first one */
     if (trace->masked[visible] == -INFINITY)
         visible = 0;
     while (visible + 1 < trace->keys && trace->masked[visible] == -INFINITY)
@@ -864,7 +866,7 @@ int explanation_add_memory(struct memory *memory, const struct viewer *viewer,
                            const struct explain_request *request, struct arena *arena,
                            struct err *err)
 {
-    /* bytes of the steps of a query, about: measured for models of several sizes */
+    /* estimated bytes of the steps of a query: measured for models of several sizes */
     enum { STEPS = 26000, KEY = 52, CHANNEL = 175, INNER_CHANNEL = 49, WORD = 8, COPY = 40 };
     const struct config *c = &viewer->model.config;
     size_t keys = num_max(pair->text.count, pair->source.count);

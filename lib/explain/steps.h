@@ -15,8 +15,8 @@
 #include "model/layer.h"
 #include "model/weights.h"
 
-/* Queries or keys of a head before their norm, [rows, dk], projected or already rotated, and their
- * mean squares [rows] in the norm's divisor (of this head, or of all heads together). */
+/* Queries or keys of a head before their norm, [rows, dk], projected or already rotated, and the
+ * mean squares [rows] in the norm's divisor (over this head, or over all heads together). */
 struct raw_heads {
     float *values, *squares;
 };
@@ -34,30 +34,31 @@ struct trace {
     const struct sublayer *list; /* [count] sublayers of the layer */
     size_t count;
     const struct sublayer *rule; /* the traced attention, an item of `list` */
-    struct block_weights block;  /* of the traced attention, and the layer's MLP */
+    struct block_weights block;  /* matrices of the traced attention, and of the layer's MLP */
     struct viewer *viewer;
-    struct weights *weights;         /* of the viewer's model */
+    struct weights *weights;         /* parameters of the viewer's model */
     size_t layer, head, query, keys; /* `keys` is S */
     size_t kv_head;                  /* key/value head of this head */
-    size_t own;                      /* index of the head among those that are captured */
+    size_t own;                      /* index of the head among the captured heads */
     size_t context_head;             /* the head's number, or the number of its pair of heads */
-    struct head_bias bias;           /* of the head */
+    struct head_bias bias;           /* position bias of the head's scores */
     const float *sink;               /* the score of the head's sink; NULL: none */
     bool has_norms;                  /* false: --without norm */
     bool keys_edited; /* edits change the keys, which then have a step of their own */
 
     size_t input_size;          /* C */
     const float *word_rows;     /* [T, W] embeddings before a projection of tokens; else NULL */
-    struct norm embedding_norm; /* in layer 0; scale NULL: none */
+    struct norm embedding_norm; /* norm of the embedding, in layer 0; scale NULL: none */
     struct weight projection;   /* in layer 0: from W channels of tokens or sums to C, if any */
     size_t sum_size;            /* W if sums are projected; else C */
     const float *tokens, *positions, *segments; /* [T, sum_size] summands of layer 0's input; NULL:
                                                    none, or another layer */
     const float *streams;                       /* [T, C] input before a pre-norm; NULL: none */
-    const float *inputs, *sources; /* [T, C] inputs of queries; [S, C] of keys and values */
+    const float *inputs, *sources; /* `inputs` [T, C] make queries; `sources` [S, C] make keys and
+                                    * values */
     const float *k, *k_pre;        /* [S, dk]; k_pre before rotary embedding, or NULL */
     const float *v;                /* [S, dv], or of two heads [S, 2 dv] */
-    struct raw_heads raw_q, raw_k; /* all tokens, if heads are normed */
+    struct raw_heads raw_q, raw_k; /* queries and keys of all tokens, if heads are normed */
     const struct rotary *rotary;   /* NULL: none */
     const float *cos_sin;          /* [T, components] cosines and sines */
     bool turns_first;              /* norms of heads come after the rotary embedding */
@@ -72,12 +73,12 @@ struct trace {
     const float *out;     /* [C] output of the attention; without a projection: all contexts */
 };
 
-/* Find the query's row in a tensor of the layer (trace_row: of the traced head, if it has heads);
- * NULL: none. The site belongs to the traced branch, or to a sublayer beside it. */
+/* Find the query's row in a tensor of the layer (trace_row: of the traced head, if the tensor has
+ * heads); NULL: none. The site belongs to the traced branch, or to another sublayer. */
 const float *trace_row(const struct trace *trace, enum site site);
 const float *trace_row_of_head(const struct trace *trace, enum site site, size_t head);
 
-/* The site of an id of a sublayer. */
+/* The site that a sublayer's `id` stands for. */
 static inline enum site step_site(const struct sublayer *s, enum site id)
 {
     return s->branch >= ATTENTION_BRANCHES && id != SITE_RESID_POST ? SITE_OF(s->branch, id) : id;
@@ -92,15 +93,15 @@ float *trace_product(const struct trace *trace, const float *x, size_t rows, con
 struct builder {
     const struct trace *trace;
     struct table *step;
-    struct table *table;    /* being filled: the step, or an operand */
-    struct table *operands; /* of the step */
-    struct column spare;    /* the column of a failed step */
+    struct table *table;    /* the table that is being filled: the step's, or an operand */
+    struct table *operands; /* operands of the step */
+    struct column spare;    /* gets a column when the step has failed */
     bool gives;             /* the step lists its operands; only steps of the first query do */
     size_t sublayer;        /* index of the step's sublayer in the trace's list */
-    enum site site;         /* of the step's row in the list of all steps */
+    enum site site;         /* the site in the step's row in the list of all steps */
     size_t key;             /* key used for the worked example */
     int digits;             /* decimals of numbers */
-    const char *language;   /* of titles and notes */
+    const char *language;   /* language of titles and notes; NULL: English */
     struct buf out;         /* formula being written */
     struct buf note;        /* sentences of the step */
     struct arena *arena;

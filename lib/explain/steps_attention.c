@@ -41,7 +41,7 @@ void builder_embedding(struct builder *builder, const char *name)
     builder_formula(builder, "");
 }
 
-/* Note the origin of the residual stream: h or, if no norm precedes the attention, x. */
+/* Note the origin of the residual stream, h; it is named x if no norm precedes the attention. */
 static void note_origin(struct builder *builder, const char *name)
 {
     const struct trace *trace = builder->trace;
@@ -102,7 +102,8 @@ void step_input(struct builder *builder, const struct trace *trace)
     const struct norm *norm = trace->stream && trace->has_norms ? &trace->block.self.norm : NULL;
     const char *position = config->sinusoids ? "PE" : "wpe";
     size_t width = trace->input_size;
-    bool normed = trace->embedding_norm.scale || config_copies(config); /* in a step before */
+    /* shown in an earlier step */
+    bool normed = trace->embedding_norm.scale || config_copies(config);
     bool embeds = trace->layer == 0 && trace->branch != BRANCH_CROSS && !normed;
     const struct named_vector h = {"h", trace->stream}, x = {"x", trace->x};
     const struct named_vector terms[NORM_TERMS + 1] = {
@@ -388,8 +389,8 @@ void step_query_rotary(struct builder *builder, const struct trace *trace)
     work_rotation(builder, trace->q_pre, turned.values, false);
 }
 
-/* The example is the key at the query's position. The table of scores has all rotated keys; this
- * step has them if a later one changes them. */
+/* The example is the key at the query's position. All rotated keys are in the table of scores; if a
+ * later step changes them, they are also in this step. */
 void step_key_rotary(struct builder *builder, const struct trace *trace)
 {
     const struct named_vector turned = stages_of(trace, true).turned;
@@ -646,7 +647,8 @@ void step_cooled(struct builder *builder, const struct trace *trace)
 
 /* --- mask ------------------------------------------------------------------------------------- */
 
-/* A mask before the softmax sets hidden scores to -inf; one after it, or of features, sets 0. */
+/* A mask before the softmax sets hidden scores to -inf; a mask after the softmax, or in linear
+ * attention, sets them to 0. */
 void step_masked(struct builder *builder, const struct trace *trace)
 {
     const struct score_rule *rule = &trace->rule->score;

@@ -9,7 +9,7 @@
 #include "pass/forward.h"
 #include "pass/sampler.h"
 
-/* The row of a site of the traced branch, or of a sublayer's. */
+/* The query's row at a site, of the traced branch or of another sublayer. */
 static struct named_vector row_of(const struct trace *trace, enum site site)
 {
     return (struct named_vector){site_name(site), trace_row(trace, site)};
@@ -57,7 +57,7 @@ static void show_shares(struct builder *builder)
     builder_vectors(builder, "share", "", shares, w->out)->total = trace->out;
 }
 
-/* Give the head's rows of the output projection; beside them, its context, and below them, their
+/* Give the head's rows of the output projection; next to them its context, and below them their
  * product. */
 static void give_projection(struct builder *builder, const float *matrix)
 {
@@ -396,7 +396,7 @@ void step_router(struct builder *builder, const struct trace *trace)
                      &norm, builder->err))
         return;
     give_whole(builder, "W_router", &w);
-    if (m->beside) { /* it reads the stream, through a norm of its own */
+    if (m->beside) { /* the router reads the stream, through a norm of its own */
         give_vector(builder, "gamma_router", norm.scale, trace->input_size);
         builder_norm_formula(builder, "r", stream_of(trace, builder->sublayer).name,
                              trace->has_norms ? &norm : NULL);
@@ -514,7 +514,7 @@ void step_shared(struct builder *builder, const struct trace *trace)
     builder_vector(builder, out, trace->input_size);
 }
 
-/* Norm the sum of `count` weighted outputs: each by the divisor of the sum. */
+/* Apply a norm to the sum of `count` weighted outputs: scale each by the divisor of the sum. */
 static int norm_shares(struct builder *builder, float *shares, size_t count)
 {
     const struct trace *trace = builder->trace;
@@ -601,7 +601,7 @@ void step_branch(struct builder *builder, const struct trace *trace)
 
 /* --- copies of the stream --------------------------------------------------------------------- */
 
-/* The query's copies [N, C] at a site of a layer; NULL if memory ran out. */
+/* The query's copies of the stream [N, C] at a site of a layer; NULL if memory ran out. */
 static float *take_copies(struct builder *builder, enum site site, size_t layer)
 {
     struct trace of_layer = *builder->trace;
@@ -613,7 +613,7 @@ static float *take_copies(struct builder *builder, enum site site, size_t layer)
     return copies;
 }
 
-/* y = z × √(mean(like²) / mean(z²)), z = x · the matrix of a copy. */
+/* Compute y = z × √(mean(like²) / mean(z²)), where z = x · the matrix of a copy. */
 static void turn_copy(struct builder *builder, int id, size_t copy, float *y, const float *x,
                       const float *like)
 {
@@ -628,7 +628,7 @@ static void turn_copy(struct builder *builder, int id, size_t copy, float *y, co
         scale_row(y, z, w.out, (float)copy_factor(z, like, w.out));
 }
 
-/* The copies that enter the layer. */
+/* The query's copies of the stream [N, C] that enter the layer; NULL if memory ran out. */
 static float *take_entering(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
@@ -644,7 +644,7 @@ static float *take_entering(struct builder *builder)
     return builder->err->kind ? NULL : copies;
 }
 
-/* A row for each copy, with vectors of two sites and, if any, `count` numbers between them. */
+/* Show a row for each copy, with vectors of two sites and, if any, `count` numbers between them. */
 static void show_copies(struct builder *builder, struct named_vector from,
                         struct named_vector numbers, size_t count, struct named_vector to)
 {
@@ -690,7 +690,7 @@ static const float *take_mixing(struct builder *builder, int id, struct named_ve
         weights_matrix(trace->weights, slot_of((int)trace->branch, id, trace->layer), &last,
                        builder->err))
         return NULL;
-    if (id == SLOT_COPY_PREDICT) { /* corrected by the same */
+    if (id == SLOT_COPY_PREDICT) { /* the correction uses the same two */
         give_vector(builder, "gamma_r", trace->has_norms ? norm.scale : NULL, trace->input_size);
         give_whole(builder, "W_r", &router);
     }
@@ -764,7 +764,8 @@ void step_streams(struct builder *builder, const struct trace *trace)
                 (struct named_vector){"streams", out});
 }
 
-/* What the logits read: the mean of the first copy and of products of the others. */
+/* Show the stream that the logits read: the mean of the first copy and of products of the
+ * others. */
 void step_merged(struct builder *builder, const struct trace *trace)
 {
     const size_t count = config_copies(trace->config), width = trace->input_size;

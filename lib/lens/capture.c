@@ -58,7 +58,7 @@ struct array *capture_add(struct capture *capture, size_t text, struct array ite
 {
     struct array_list *list = &capture->lists[text];
     assert(list->count < capture->capacity);
-    if (array_is_of_copies(&item)) { /* whatever heads are selected */
+    if (array_is_of_copies(&item)) { /* copies are all captured, whichever heads are selected */
         item.heads = (struct axis){.name = "copy",
                                    .numbers = capture->all_heads.items,
                                    .size = config_copies(capture->config)};

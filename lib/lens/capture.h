@@ -33,10 +33,10 @@ struct capture_heads {
 struct capture {
     const struct selection *selection;
     const struct config *config;
-    struct array_list *lists; /* [text] */
+    struct array_list *lists; /* [texts] a list for each text */
     size_t capacity;          /* arrays that fit into each list */
-    /* selected query heads, their key/value heads in the last layer that was captured, where each
-     * is `shared_by` heads, and all query heads */
+    /* selected query heads; their key/value heads in the last captured layer, each shared by
+     * `shared_by` query heads; and all query heads */
     struct capture_heads query_heads, key_heads, all_heads;
     size_t shared_by;
     struct arena *arena;  /* of the lists, and of names and labels in them */

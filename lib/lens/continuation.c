@@ -57,7 +57,7 @@ static int keep_logits(void *context, const struct announcement *announced, stru
     return logits ? 0 : -1;
 }
 
-/* The limit of new tokens after a prompt: as asked for, else as the model says, else 32. */
+/* The limit of new tokens after a prompt: as requested, else as the model says, else 32. */
 static size_t tokens_after(const struct viewer *viewer, const struct generation_config *generation,
                            size_t prompt)
 {
@@ -108,8 +108,8 @@ static bool ends_text(const struct config *config, long long id)
     return ends;
 }
 
-/* Replace logits (or log-probabilities) of the token after `ids` [count] by the rules of a model
- * with an encoder: a forced token has 0, and tokens that cannot follow have FORBIDDEN. */
+/* Apply the rules of a model with an encoder to logits (or log-probabilities) of the token after
+ * `ids` [count]: a forced token gets 0, and tokens that cannot follow get FORBIDDEN. */
 static void apply_rules(float *scores, const struct continuation *text, const uint32_t *ids,
                         size_t count)
 {
@@ -322,7 +322,7 @@ static int take_logits(void *context, const struct announcement *announced, stru
     struct likely *best = arena_room(&text->step, search->most, sizeof *best, err);
     if (!best || !scores)
         return -1;
-    tensor_copy(scores, &announced->values); /* single row */
+    tensor_copy(scores, &announced->values); /* one row: the last token's */
     double log_sum = logsumexp(scores, count);
     for (size_t i = 0; i < count && has_encoder(config_of(text)); i++)
         scores[i] = (float)((double)scores[i] - log_sum);
@@ -354,14 +354,14 @@ static double penalty_of(const struct beam_search *search)
     return has_encoder(c) ? c->generation.length_penalty : 1;
 }
 
-/* total / tokens^penalty, for the tokens that are new in a text of `count` */
+/* total / (number of new tokens)^penalty, for a text of `count` tokens */
 static double score_of(const struct beam_search *search, double total, size_t count)
 {
     double penalty = penalty_of(search), tokens = (double)(count - search->text->prompt_count);
     return total / (penalty == 1 ? tokens : pow(tokens, penalty));
 }
 
-/* Put a text that ends with a candidate among the `width` best finished ones, if it is one. */
+/* Keep a text that ends with a candidate, if it is among the `width` best finished texts. */
 static void keep_ended(struct beam_search *search, const struct beam_candidate *candidate)
 {
     struct beam *ended = search->ended, last = ended[search->width - 1];
@@ -378,7 +378,7 @@ static void keep_ended(struct beam_search *search, const struct beam_candidate *
     last.ids[search->count] = candidate->id;
 }
 
-/* Whether the beams can still lead to a better text than those that are finished. */
+/* Whether the beams can still lead to a better text than the finished texts. */
 static bool may_improve(const struct beam_search *search)
 {
     const struct continuation *text = search->text;
@@ -674,7 +674,8 @@ const char *likely_text(const struct likely *list, size_t count, const struct to
 int continuation_tables(struct report *report, const struct continuation *text, struct arena *arena,
                         struct err *err)
 {
-    static const char *const ends[] = {"", "tokens", "text", "context"}; /* [continuation_end] */
+    /* indexed by enum continuation_end */
+    static const char *const ends[] = {"", "tokens", "text", "context"};
     const struct tokenizer *tokenizer = text->viewer->tokenizer;
     const struct choice *choices = text->choices;
     size_t added = text->count - text->prompt_count;

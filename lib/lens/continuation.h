@@ -11,7 +11,7 @@
  *     continuation_release(&text);
  *
  * Keys and values are cached: a step runs one token, with the same numbers as one pass over the
- * whole text (MPT: nearly). Where rotations depend on the text's length, a step runs it all. */
+ * whole text (MPT: nearly). Where rotations depend on the text's length, a step runs all tokens. */
 #pragma once
 
 #include "base/buf.h"
@@ -57,13 +57,14 @@ struct continuation {
     uint32_t *ids;                  /* [count] prompt and new tokens */
     struct token *tokens;           /* [count] */
     size_t count;
-    size_t prompt_count, added_before; /* tokens of the prompt; special ones that begin it */
+    size_t prompt_count, added_before; /* tokens of the prompt; special tokens that begin it */
     size_t prompt_bytes;               /* bytes of the prompt at the start of `text` */
-    size_t capacity;                   /* limit of count */
+    size_t capacity;                   /* largest number of tokens */
     struct buf text;                   /* the text so far */
     size_t shown;               /* offset in `text` of the last token, with the space before it */
     const char *queries, *keys; /* the prompt's: see struct tokenized */
-    const float *logits;    /* [V] of the last choice, valid until the next; NULL: not computed */
+    const float *logits;    /* [V] logits of the last choice, valid until the next choice; NULL: not
+                             * computed */
     bool screens;           /* choose without computing all logits, if possible */
     uint32_t chosen;        /* last choice, possibly the end-of-text token */
     struct choice *choices; /* a choice for each step, including the end of the text, or NULL */
@@ -104,13 +105,13 @@ void continuation_add_memory(struct memory *memory, const struct viewer *viewer,
  * encoder, its generation_rules define the score, and when the search ends. */
 int continuation_next(struct continuation *text, bool *more, struct err *err);
 
-/* The steps of a text whose tokens the caller chooses. continuation_run runs the first `count`
- * tokens, of which the cache may have some; indices in edits refer to them. Without a selection,
- * the text keeps the logits of the last one as `logits`. continuation_ruled
- * returns logits [V] as the rules of a model with an encoder change them, in `arena`, or the same
- * ones; NULL with `err`. The text must have room for a token that is added. Cutting keeps the first
- * `count` tokens, at least the prompt; forgetting drops the later ones from the cache alone, or, if
- * it keeps states, all. */
+/* The steps of a text whose tokens the caller chooses. `continuation_run` runs the first `count`
+ * tokens, of which some may be in the cache; indices in edits refer to these tokens. Without a
+ * selection, the text keeps the logits of the last token as `logits`. `continuation_ruled` returns
+ * logits [V], in `arena`, that follow the rules of a model with an encoder, or for other models
+ * `logits` itself; NULL with `err`. `continuation_add` needs room for a token. `continuation_cut`
+ * keeps the first `count` tokens, at least the prompt. `continuation_forget` drops the later tokens
+ * from the cache alone or, if the cache keeps states, all tokens. */
 int continuation_run(struct continuation *text, size_t count, const struct selection *selection,
                      struct tap tap, struct err *err);
 const float *continuation_ruled(struct continuation *text, const float *logits, struct arena *arena,
@@ -125,8 +126,8 @@ int continuation_whole(struct tokenized *whole, const struct continuation *text,
                        struct arena *arena, struct err *err);
 
 /* Replace the text of a pair, the beginning of a translation, by the model's translation of the
- * source. `*choices` gets the chosen ids, in `kept`; if it has ids already, these are taken, and
- * nothing is chosen. */
+ * source. `*choices` gets the chosen ids, in `kept`; if it has ids already, these are the
+ * translation, and nothing is chosen. */
 int continuation_translate(struct text_with_source *pair, struct viewer *viewer, uint32_t **choices,
                            struct arena *kept, struct arena *arena, struct err *err);
 
@@ -145,13 +146,13 @@ int continuation_tables(struct report *report, const struct continuation *text, 
  * the position, rank (from 1), id, text and logprob. */
 struct likely_best {
     const char *name;
-    const struct table *positions; /* one row per position; the first `keys` columns, of
-                                    * integers or texts, are repeated */
+    const struct table *positions; /* one row for each position; the values of the first `keys`
+                                    * columns, integers or texts, are repeated in its rows */
     size_t keys;
     const struct likely *const *lists; /* [positions] lists of `each` tokens; NULL: none */
     size_t each;
     const struct tokenizer *tokenizer; /* NULL: label tokens by their ids */
-    bool alone;                        /* the only table: for people too, with probabilities */
+    bool alone; /* the report's only table: also for people, with probabilities */
 };
 
 int likely_table(struct table *table, const struct likely_best *best, struct arena *arena,

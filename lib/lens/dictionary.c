@@ -111,7 +111,7 @@ static struct row_norm norm_of(const struct dictionary *d, const float *x)
 /* --- encode ----------------------------------------------------------------------------------- */
 
 struct ranked_feature {
-    float size; /* what is compared */
+    float size; /* the number by which features are ordered */
     uint32_t id;
 };
 
@@ -128,7 +128,7 @@ static float rank_of(const struct dictionary *d, size_t i)
     return d->rank ? d->rank[i] : 1;
 }
 
-/* Set those that are not among the k largest to 0. */
+/* Of the features, set all but the k largest to 0. */
 static void keep_largest(const struct dictionary *d, float *p, struct ranked_feature *candidates)
 {
     size_t count = 0;
@@ -156,7 +156,7 @@ static void keep_largest_of_groups(const struct dictionary *d, float *p)
     }
 }
 
-/* From pre-activations to activations, of which those that are not active are 0. */
+/* Turn pre-activations into activations: features that are not active get 0. */
 static void keep_active(const struct dictionary *d, float *p, struct ranked_feature *candidates)
 {
     if (d->active == ACTIVE_GROUPMAX)
@@ -339,7 +339,7 @@ int feature_edit_check(const struct dictionary *dictionary, const char *words, s
                                  site_name(dictionary->site_out));
 }
 
-/* Copy between a row of a block, whose heads are apart, and a dense one. */
+/* Copy between a row of a block, whose heads may be apart in memory, and a dense row. */
 static void copy_row(float *dense, const struct edit_block *block, size_t row, bool to_block)
 {
     for (size_t head = 0; head < block->heads; head++) {
@@ -374,7 +374,7 @@ static double changed(const struct feature_edit *edit, size_t feature, double va
     }
 }
 
-/* Add the changes of the features of a row x, of which `row` are active. */
+/* Add the changes of the features of a row x; `row` lists its active features. */
 static void change_row(const struct feature_edit *edit, float *x, const struct feature_row *row,
                        float *differences, size_t token)
 {

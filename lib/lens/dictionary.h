@@ -27,7 +27,7 @@ struct machine;
 enum active {
     ACTIVE_RELU,
     ACTIVE_JUMPRELU, /* s > threshold */
-    ACTIVE_TOPK,     /* the k largest; of equal ones those with lower numbers */
+    ACTIVE_TOPK,     /* the k largest; of equal features, those with lower numbers */
     ACTIVE_ABSTOPK,  /* the k largest |s|, of either sign */
     ACTIVE_GROUPMAX, /* the largest of each of k groups of neighbours */
     ACTIVE_GATED,    /* f = [p + b_gate > 0] · relu(e^r_mag · p + b_mag) */
@@ -53,12 +53,13 @@ struct dictionary {
     enum dictionary_norm norm;
     bool restores; /* the norm is undone in y */
     bool ranked;
-    bool keeps_negative; /* ACTIVE_TOPK: also those below 0 */
+    bool keeps_negative; /* ACTIVE_TOPK: features below 0 may be active */
     bool centers;        /* x less its mean over channels, which y gets back */
     bool may_center;     /* the files do not say if rows were centered */
     bool knows_begin,
-        begins;        /* the files say if texts of its training began with a special token */
-    size_t context;    /* tokens of the longest of these texts; 0: the files do not say it */
+        begins;        /* the files say if texts of its training began with a special token; and:
+                        * they did */
+    size_t context;    /* tokens of the longest training text; 0: the files do not say */
     bool of_direction; /* x is the site's row divided by its norm; see dictionary_rows */
     enum site site, site_out;
     size_t layer;
@@ -82,7 +83,8 @@ struct dictionary_request {
 int dictionary_request_read(struct dictionary_request *request, const char *text,
                             struct arena *arena, struct err *err);
 
-/* Call `use` with the path of each file that is read for such a text; none, if it is bundled. */
+/* Call `use` with the path of each file that is read for such a request. A bundled dictionary has
+ * none. */
 int dictionary_files(const char *text, int (*use)(void *context, const char *path, struct err *err),
                      void *context, struct arena *arena, struct err *err);
 
@@ -112,7 +114,8 @@ struct feature_row {
     size_t count;
 };
 
-/* From rows of the site to what is encoded: the same, or each divided by its norm. In place. */
+/* Turn rows of the site into the rows that are encoded, in place: the same rows, or each divided by
+ * its norm. */
 void dictionary_rows(const struct dictionary *dictionary, struct matrix x);
 
 enum { FEATURE_ROWS = 64 }; /* rows that are encoded at once */
@@ -128,12 +131,12 @@ int dictionary_decode(const struct dictionary *dictionary, struct matrix y,
                       const struct feature_row *rows, struct matrix x, struct arena *arena,
                       struct err *err);
 
-/* w [out]: what one unit of a feature adds to y, the reconstruction of x; NULL: of an x that its
- * norm does not change. */
+/* w [out]: the vector that one unit of a feature adds to y, the reconstruction of x. NULL: the norm
+ * does not change x. */
 void dictionary_direction(const struct dictionary *dictionary, float *w, size_t feature,
                           const float *x);
 
-/* Add to a row x the directions times `differences` [count], as far as these are not 0. */
+/* Add to a row x the directions of features times `differences` [count], where these are not 0. */
 void dictionary_add(const struct dictionary *dictionary, float *x, const float *differences);
 
 /* ‖x - y‖ / ‖x‖ */
@@ -152,8 +155,8 @@ double dictionary_error(const float *x, const float *y, size_t count);
 
 struct feature_edit {
     const struct dictionary *dictionary;
-    enum edit_op op; /* EDIT_SET, EDIT_SCALE, EDIT_ADD; EDIT_TAKE: `taken` */
-    bool decoded;    /* instead: the row becomes its reconstruction */
+    enum edit_op op; /* EDIT_SET, EDIT_SCALE, EDIT_ADD by `number`; EDIT_TAKE: the values `taken` */
+    bool decoded;    /* instead of an edit of features: each row becomes its reconstruction */
     bool is_mean;    /* `taken` is the mean over the texts of the donor */
     float number;
     struct edit_indices features; /* none: all */
@@ -166,6 +169,6 @@ int feature_edit_check(const struct dictionary *dictionary, const char *words, s
 
 edit_function feature_edit_apply;
 
-/* Set `taken` from the texts of a donor of the site. */
+/* Set `taken` to values of the texts of a donor at the site. */
 int feature_edit_fill(struct feature_edit *edit, const struct edit_donor *donor,
                       struct arena *arena, struct err *err);

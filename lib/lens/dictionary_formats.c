@@ -1,6 +1,7 @@
 /* dictionary_formats.c: the readers of dictionary.h. A format is known by its files. Tables say how
- * each names and stores its tensors, which activation a word of its config means, where it keeps
- * hooks, and what of it is refused; code says the rest: scales, ranks and folded weights. */
+ * each format names and stores its tensors, which activation a word of its config means, where it
+ * keeps hooks, and which settings are refused; code does the rest: scales, ranks and folded
+ * weights. */
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -72,8 +73,8 @@ enum { JUMPRELU, TOPK, RELU };
 static const struct dictionary_kind plain_kinds[] = {
     {"jumprelu", ACTIVE_JUMPRELU, 0}, {"topk", ACTIVE_TOPK, 0}, {"relu", ACTIVE_RELU, 0}};
 
-/* As the package does since 2025; some versions of 2024 multiply activations of the last two by the
- * lengths of their decoder rows, and files do not say which version wrote them. */
+/* As the package does since 2025. Some versions of 2024 multiply activations of the last two kinds
+ * by the lengths of their decoder rows, and files do not say which version wrote them. */
 static const struct dictionary_kind learning_kinds[] = {
     {"AutoEncoder", ACTIVE_RELU, SUBTRACTS},
     {"AutoEncoderNew", ACTIVE_RELU, 0},
@@ -88,8 +89,8 @@ static const struct dictionary_kind learning_kinds[] = {
 static const struct dictionary_format {
     enum format_bit bit;
     const char *name, *config;
-    const char *tensors; /* %d: the layer */
-    const char *field;   /* the setting that has a kind's name; NULL: the first kind */
+    const char *tensors; /* name of the file of tensors, in which %d is the layer */
+    const char *field;   /* the setting with the name of a kind; NULL: the first kind */
     const struct dictionary_kind *kinds;
     size_t kind_count;
     const char *usual; /* the kind if the config has none; NULL: refused */
@@ -207,7 +208,8 @@ static const struct path_row {
 /* TransformerLens' hooks of a layer, and modules of transformers with their input or output. */
 static const struct hook_row {
     const char *name;
-    enum site site, with_post_norms; /* 0: the same */
+    enum site site, with_post_norms; /* `with_post_norms`: the site in models with norms of outputs;
+                                      * 0: the same site */
     bool of_direction;
 } hook_rows[] = {
     {"hook_resid_pre", SITE_RESID_PRE},
@@ -215,7 +217,7 @@ static const struct hook_row {
     {"hook_resid_post", SITE_RESID_POST},
     {"ln1.hook_normalized", SITE_RESID_PRE, .of_direction = true},
     {"ln2.hook_normalized", SITE_RESID_MID, .of_direction = true},
-    {"normalized_1", SITE_RESID_PRE, .of_direction = true}, /* as requests say it */
+    {"normalized_1", SITE_RESID_PRE, .of_direction = true}, /* names in requests */
     {"normalized_2", SITE_RESID_MID, .of_direction = true},
     {"attn.hook_q", SITE_Q_PRE},
     {"attn.hook_k", SITE_K_PRE},
@@ -247,7 +249,7 @@ struct sae_reader {
     const struct dictionary_request *request;
     const struct dictionary_model *model;
     const struct dictionary_format *format;
-    unsigned of;               /* its bit */
+    unsigned of;               /* the bit of the format */
     const struct json *config; /* NULL: there is none */
     const struct dictionary_kind *kind;
     bool transcodes;
@@ -255,7 +257,7 @@ struct sae_reader {
     struct folder folder;
     const char *path;  /* path of the folder, absolute: its names may say the site */
     const char *file;  /* name of the file with the tensors */
-    const char *where; /* its path */
+    const char *where; /* path of that file */
     struct err *err;
 };
 
@@ -540,7 +542,7 @@ struct hook {
 };
 
 /* Read a hook: [STACK.]blocks.N.REST, layers.N[.REST], h.N[.REST], or one outside of layers. False:
- * it is no site; its layer may be known. */
+ * the hook is no site, though its layer may be known. */
 static bool read_hook(struct hook *hook, const char *name, const struct dictionary_model *model)
 {
     static const char *const stacks[] = {"gpt_neox.", "model.", "transformer.", "language_model."};
@@ -564,7 +566,7 @@ static bool read_hook(struct hook *hook, const char *name, const struct dictiona
         hook->layer = (size_t)layer;
         name = at + digits + (at[digits] == '.');
     }
-    size_t index = 0; /* a module is its output */
+    size_t index = 0; /* a module's name alone means its output */
     snprintf(output, sizeof output, "%s%soutput", name, *name ? "." : "");
     if (!names_find(&index, names, name, strlen(name)) &&
         !names_find(&index, names, output, strlen(output)))
@@ -674,7 +676,7 @@ static int take_sites(const struct sae_reader *r, const char *const hooks[2])
     if (!site && find_hook(&in, r, hooks[0]))
         return -1;
     if (site && hooks[0])
-        read_hook(&in, hooks[0], r->model); /* it may be unknown, but not its layer */
+        read_hook(&in, hooks[0], r->model); /* a hook that is no site may still tell the layer */
     if (site && parse_site(&in, site, colon ? (size_t)(colon - site) : strlen(site), r->err))
         return -1;
     out = in;
@@ -755,7 +757,7 @@ static int take_saelens_norm(const struct sae_reader *r)
     return 0;
 }
 
-/* Factors of features that are learned after all else. */
+/* Read factors of features that were learned after all other numbers. */
 static int take_saelens_finetune(const struct sae_reader *r)
 {
     struct dictionary *d = r->d;
@@ -817,7 +819,7 @@ static int take_scales(const struct sae_reader *r, const char *const hooks[2])
     return 0;
 }
 
-/* [count] a factor, times the lengths of the decoder's rows if `by_length`. */
+/* Make an array [count] of a factor, times the lengths of the decoder's rows if `by_length`. */
 static float *make_ranks(struct dictionary *d, bool by_length, double factor, struct err *err)
 {
     float *ranks = arena_room(&d->arena, d->count, sizeof *ranks, err);
@@ -852,7 +854,8 @@ static int take_k(const struct sae_reader *r)
                            "the number of active features (or say ,k=K after the folder)", r->err);
 }
 
-/* How activations are compared, and with what. */
+/* Read how features are compared: their ranks, and the thresholds or the number of active
+ * features. */
 static int take_ranks(const struct sae_reader *r)
 {
     struct dictionary *d = r->d;
@@ -907,7 +910,7 @@ static int read_all(struct sae_reader *r)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-/* As JSON, a YAML file of lines `key: value`; lists, and what is nested, are left out. */
+/* Write a YAML file of lines `key: value` as JSON; lists and nested values are left out. */
 static void json_of_yaml(struct buf *out, const struct file *file)
 {
     const char *end = file->bytes + file->size;
@@ -1037,7 +1040,7 @@ static int read_files(struct sae_reader *r)
                : json_read_file(folder, format->config, read_with, r, r->err);
 }
 
-/* Limits that hold in all formats. */
+/* Refuse dictionaries beyond the limits that hold in all formats. */
 static int check(const struct sae_reader *r)
 {
     struct dictionary *d = r->d;

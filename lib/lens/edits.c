@@ -23,12 +23,13 @@ struct edit_reader {
     const struct config *config;
     const char *words; /* "--ablate '9.6'": starts each message */
     struct edit edit;
-    struct feature_edit *features; /* an edit of features; NULL: of a site's own numbers */
+    struct feature_edit *features; /* an edit of features; NULL: an edit of the site's own
+                                    * numbers */
     struct value_origin value_origin;
     struct err *err;
 };
 
-/* A part of an option's value, without surrounding spaces. */
+/* A piece of an option's value, without surrounding spaces. */
 struct edit_piece {
     const char *at;
     size_t size;
@@ -55,7 +56,7 @@ static bool is_word(struct edit_piece piece, const char *word)
     return piece.size == strlen(word) && memcmp(piece.at, word, piece.size) == 0;
 }
 
-/* Return the part before a comma or `end`, and move `at` past it. */
+/* Return the piece before a comma or `end`, and move `at` past it. */
 static struct edit_piece next_piece(const char **at, const char *end)
 {
     const char *comma = memchr(*at, ',', (size_t)(end - *at));
@@ -96,7 +97,8 @@ static int add_range(const struct edit_reader *reader, const struct edit_axis *a
 }
 
 /* Add positions to an axis. On an axis of tokens, `@NAME` and, if positions count rows, numbers are
- * replaced by the tokens that tokens_of returns; without tokens_of, only `@NAME` is, by 0. */
+ * replaced by the tokens that tokens_of returns; without tokens_of, only `@NAME` is replaced, by
+ * 0. */
 static int add_position(const struct edit_reader *reader, const struct edit_axis *axis,
                         struct edit_piece piece)
 {
@@ -122,7 +124,8 @@ static struct edit_axis layer_axis(struct edit_reader *reader)
                               &reader->edit.layers};
 }
 
-/* The heads and columns that each layer has, of those that the edit names so far. */
+/* The numbers of heads and columns that every layer of the edit has, for the layers named so
+ * far. */
 static void common_sizes(const struct edit_reader *reader, size_t *heads, size_t *columns)
 {
     const struct edits one = {&reader->edit, 1};
@@ -236,8 +239,8 @@ static int parse_positions(struct edit_reader *reader, struct edit_piece text)
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-/* View an array as [heads, tokens, columns], or without heads if the site has none. Axes that the
- * array lacks, and its heads or tokens if there is one, get stride 0: its values repeat. */
+/* View an array as [heads, tokens, columns], or without heads if the site has none. An axis that
+ * the array lacks, or a single head or token, gets stride 0: its values repeat. */
 static int view_file(struct tensor *values, const struct edit *edit, const struct npy *array,
                      const size_t sizes[3], struct err *err)
 {
@@ -367,7 +370,8 @@ static int read_control_vector(struct npy *arrays, size_t layers, const struct e
     return err_if(failed);
 }
 
-/* Add the layers that the file has, if the edit names none; a named layer must be in the file. */
+/* Add the layers that the file has, if the edit names none; a layer that the edit names must be in
+ * the file. */
 static int choose_file_layers(struct edit_reader *reader, const struct npy *arrays, size_t layers,
                               const char *path)
 {
@@ -679,7 +683,7 @@ static struct edit_piece value_after(const char *sign)
     return value;
 }
 
-/* Parse what features become. */
+/* Parse the new value of features. */
 static int parse_feature_value(struct edit_reader *reader, char sign, struct edit_piece value)
 {
     const char *text = arena_text(reader->list->arena, value.at, value.size, reader->err);
@@ -914,7 +918,7 @@ struct gathering {
     struct selection selection;
     struct text_mean mean;
     bool stores;         /* the values of all layers go to the store */
-    struct arena *arena; /* of the values */
+    struct arena *arena; /* owns the values */
     struct arena pass;   /* memory of one pass */
     struct err *err;
 };
@@ -978,9 +982,9 @@ static void choose_store(struct gathering *gathering, const struct edit_texts *t
         list->store->bytes += bytes;
 }
 
-/* Create a source for each edit that uses values of other texts; keep() fills those that are not
- * stored. Select the edited sites in the layers of edits; with an encoder, or for the store, in all
- * layers. */
+/* Create a donor for each edit that uses values of other texts; keep() fills the donors that are
+ * not stored. Select the edited sites in the layers of edits; with an encoder, or for the store, in
+ * all layers. */
 static int make_donors(struct gathering *gathering, const struct edit_texts *texts)
 {
     const struct config *c = &gathering->viewer->model.config;

@@ -45,7 +45,7 @@ struct value_origin {
 struct edit_value {
     const char *name;
     struct npy array;
-    edit_function *function; /* NULL: the array */
+    edit_function *function; /* NULL: the value is the array */
     void *context;
 };
 
@@ -67,14 +67,15 @@ struct edit_list {
     const struct config *config; /* with the attention mechanism; only edit_list_add reads it */
     struct arena *arena;
     struct edit_values values;
-    const struct dictionary *dictionaries; /* [dictionary_count] whose features are edited */
+    const struct dictionary *dictionaries; /* [dictionary_count] dictionaries whose features are
+                                            * edited */
     size_t dictionary_count;
     struct edits edits;
     struct edit *items;
     struct value_origin *value_origins;
-    unsigned origins;             /* one bit per origin used by edits */
-    struct edit_store *store;     /* NULL: none */
-    const char *key;              /* in the store: lists with the same key have the same values */
+    unsigned origins;         /* one bit for each origin of values that edits use */
+    struct edit_store *store; /* NULL: none */
+    const char *key;          /* key in the store: lists with the same key have the same values */
     const struct edit_list *like; /* list of the same edits, with values; NULL: read the values */
     bool of_rows; /* positions count rows: words, or tokens after a beginning token */
     bool by_text; /* set if positions by name or of rows occur: texts may differ in their tokens */

@@ -15,7 +15,8 @@
 /* What effective sites, such as rollout, are computed from: sites of the layers that need them. */
 enum ingredient { HELD_STREAM, HELD_VALUES, HELD_WEIGHTS, HELD_CONTEXT, INGREDIENTS };
 
-/* What multiplies values: weights, or their differences, if two heads make one context. */
+/* The site of the numbers that multiply values: weights, or their differences, if two heads make
+ * one context. */
 static enum site map_of(const struct config *config)
 {
     return context_map(stack_head(config, BRANCH_TEXT, 0));
@@ -28,8 +29,8 @@ static bool pairs_heads(const struct config *config)
 
 /* The state of one text during its pass. */
 struct held_text {
-    float *held[INGREDIENTS]; /* of the current layer, contiguous */
-    size_t room[INGREDIENTS]; /* floats of each: layers may differ */
+    float *held[INGREDIENTS]; /* contiguous values of the current layer */
+    size_t room[INGREDIENTS]; /* floats allocated for each of `held`: layers may differ */
     size_t queries, keys;
     double *rollout; /* [T, T] product of all layers so far */
 };
@@ -348,12 +349,13 @@ static int make_entropy(const struct effective *e, const struct announcement *an
 
 /* --- the tap ---------------------------------------------------------------------------------- */
 
-/* Other inputs: what multiplies values, also of all layers below; values; the stream. */
+/* Inputs other than `from`: the numbers that multiply values; the same in all layers below; values;
+ * the stream. */
 enum { OF_MAP = 1 << 0, OF_MAPS_BELOW = 1 << 1, OF_VALUES = 1 << 2, OF_STREAM = 1 << 3 };
 
-/* Effective sites in the order of their announcements, each made when its last input, `from`, is
- * announced: from_pairs, where two heads make one context. NULL: it is announced as the site, and
- * the viewer makes masks of these scores. */
+/* Effective sites in the order of their announcements. Each is made when its last input is
+ * announced: `from` or, where two heads make one context, `from_pairs`. `make` NULL: the input is
+ * announced as the site, and the viewer makes masks of these scores. */
 static const struct maker {
     enum site site, from, from_pairs;
     int (*make)(const struct effective *, const struct announcement *, enum site, struct err *);
@@ -470,7 +472,7 @@ int effective_begin(const struct selection *selection, const struct run *run, st
                 watch_add(watch, SITE_RESID_PRE, layer);
         }
     }
-    watch->head_count = 0; /* effective sites need all heads */
+    watch->head_count = 0; /* effective sites need all heads, whichever are selected */
     e->texts = arena_alloc(arena, run->batch->count, sizeof *e->texts, err);
     *tap = (struct tap){.watch = watch, .sink = sink, .context = e};
     return e->texts ? 0 : -1;

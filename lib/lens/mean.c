@@ -31,7 +31,8 @@ struct mean_row {
     size_t count;            /* number of added rows */
 };
 
-/* The sums of a table's rows: rows share one if they agree in all keys but those averaged over. */
+/* The sums of a table's rows: rows have a common sum if they agree in all keys except averaged
+ * ones. */
 struct table_mean {
     struct derivation how;
     struct table like;        /* the first table; its values are not used */
@@ -49,7 +50,7 @@ static bool column_is_averaged(const struct column *column, const struct derivat
 }
 
 /* Columns follow the first table: keys stay keys, results become numbers with decimals, and all
- * others, such as keys averaged over, become texts, which the mean leaves out. */
+ * other columns, such as averaged keys, become texts, which the mean leaves out. */
 static int begin_table(struct table_mean *mean, const struct table *table, struct arena *arena,
                        struct err *err)
 {
@@ -191,7 +192,8 @@ static void put_row(struct table_rows *rows, struct label *label, const struct t
     label->exact = label->plain;
 }
 
-/* The table of means, in the order of the rows. Over texts, the key column `texts` has counts. */
+/* The table of means, in the order of the rows. Over texts, the key column `texts` contains
+ * counts. */
 static int make_table(struct table *table, const struct table_mean *mean, struct arena *arena,
                       struct err *err)
 {

@@ -19,7 +19,7 @@ int report_take_means(struct array *arrays, struct report *report, const struct 
 struct text_mean {
     size_t longest;            /* tokens in the longest text or source */
     struct report first;       /* report of the first text */
-    struct label start;        /* name of its special token without a number */
+    struct label start;        /* label of the first text's special token that has no number */
     struct mean_sums *sums;    /* [first.array_count] */
     struct table_mean *tables; /* [first.table_count] */
     struct facts *facts;       /* sums of facts with decimals, and texts; NULL: none */
@@ -27,8 +27,9 @@ struct text_mean {
     struct arena arena;
 };
 
-/* Add a report with the tensors of the first; computed ones must have as many columns as there, or
- * columns of positions. Its tensors and tables are not kept; tables for people are skipped. */
+/* Add a report with the same tensors as the first report. Computed tensors must have equally many
+ * columns, or columns of positions. Tensors and tables are not kept; tables for people are
+ * skipped. */
 int text_mean_add(struct text_mean *mean, const struct report *report, struct err *err);
 
 /* Make the report of means in `arena`; it borrows from `mean`. Tokens are labelled by position, the

@@ -14,13 +14,13 @@
 
 struct pooling_reading {
     struct pooling_modules *modules;
-    struct folder folder; /* of the model */
-    const char *path;     /* the folder of a module in it */
-    size_t width;         /* of the vector so far */
+    struct folder folder; /* the model's folder */
+    const char *path;     /* path of a module's folder in the model's folder */
+    size_t width;         /* width of the vector after the modules so far */
     struct arena *arena;
 };
 
-/* "pooling_mode", or the members from before version 5, of which one is true. */
+/* Read "pooling_mode" or, from before version 5, the members of which one is true. */
 static int read_pooling(void *context, const struct json *root, struct err *err)
 {
     static const struct {

@@ -26,14 +26,15 @@ struct pooling_modules {
     enum pooling by;
     struct pooling_module *list;
     size_t count;
-    size_t most_tokens; /* sentence-transformers cuts longer texts; SIZE_MAX: none */
-    const char *prompt; /* which it puts before each text; NULL: none */
+    size_t most_tokens; /* sentence-transformers cuts longer texts to so many tokens; SIZE_MAX: no
+                         * limit */
+    const char *prompt; /* sentence-transformers puts this before each text; NULL: nothing */
 };
 
 struct pooling_rule {
     enum pooling by;
-    bool normalize;                 /* at the end: to length 1, unless the vector is zero */
-    struct pooling_modules modules; /* of POOL_MODEL */
+    bool normalize; /* at the end, scale the vector to length 1, unless it is zero */
+    struct pooling_modules modules; /* for POOL_MODEL: the modules */
 };
 
 /* Read modules.json, and the files that it names, for hidden states of `width` channels. Refused: a
@@ -41,7 +42,7 @@ struct pooling_rule {
 int pooling_open(struct pooling_modules *modules, const struct folder *folder, size_t width,
                  struct arena *arena, struct err *err);
 
-/* The size of the vector of tokens with so many channels. */
+/* The width of the vector that a rule makes from tokens with `columns` channels. */
 size_t pooling_width(const struct pooling_rule *rule, size_t columns);
 
 /* Pool `from` [rows, columns] to a vector of pooling_width numbers. */

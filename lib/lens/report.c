@@ -162,7 +162,7 @@ static int number_axis(struct axis *axis, const char *name, struct arena *arena,
     return err_if(!labels);
 }
 
-/* The matrices of an array have numbers: of its heads, or 0, 1, … */
+/* Number the matrices of an array: with the numbers of its heads, or 0, 1, … */
 static int number_heads(struct axis *heads, struct arena *arena, struct err *err)
 {
     if (!heads->name || heads->numbers)
@@ -478,7 +478,7 @@ static int group_all(struct array *arrays, const struct report *report, enum gro
     return 0;
 }
 
-/* True if tokens of a word have a mean, and a sum over keys. */
+/* True for sites that have, for the tokens of a word, a mean over queries and a sum over keys. */
 static bool has_sum(enum site site)
 {
     const struct site_set lacking = SITE_SET(SITE_SCORES, SITE_MASKED, SITE_LOGITS);
@@ -517,7 +517,7 @@ static int select_axis(struct axis *axis, struct groups groups[2], const struct 
         for (size_t i = 0; i < count; i++) {
             const size_t number = (wanted ? wanted[i] : i) - choice->before;
             size_t index = axis_index(from, number);
-            if (index >= from->size) /* hidden */
+            if (index >= from->size) /* the position is hidden */
                 continue;
             spans[found] = (struct word_span){index, 1};
             labels[found] = from->labels[index];
@@ -530,7 +530,7 @@ static int select_axis(struct axis *axis, struct groups groups[2], const struct 
     groups[0] = (struct groups){.words = spans, .count = found};
     groups[1] = (struct groups){.count = found};
     *axis = (struct axis){from->name, found, labels, 0, numbers, 0};
-    if (choice->named) { /* without numbers */
+    if (choice->named) { /* named positions have no numbers */
         groups[1] = (struct groups){.words = joined, .count = named->count};
         *axis = (struct axis){from->name, named->count, named->labels, -(ptrdiff_t)named->count,
                               .joined = true};
@@ -883,7 +883,7 @@ int report_join_heads(struct report *report, const struct derivation *how, struc
     return err_if(err->kind);
 }
 
-/* Means come first: less then has to be grouped. */
+/* Means come first: after them there is less to group. */
 int derive(struct report *report, const struct derivation *how, const struct tokenizer *tokenizer,
            struct arena *arena, struct err *err)
 {

@@ -62,7 +62,7 @@ struct chapter {
     size_t key_count;
     const size_t *shown; /* [shown_count] keys shown to people, ascending */
     size_t shown_count;
-    float shown_weight; /* sum of their weights */
+    float shown_weight; /* sum of the weights of the shown keys */
     bool is_listed;     /* the report is a list of chapters, even if this is the only one */
 };
 
@@ -140,8 +140,8 @@ const char *array_name(char name[SITE_NAME_BYTES], const struct array *array);
 /* The name of the rows of a captured array: "query", "token". */
 const char *array_row_name(const struct array *array);
 
-/* Add a copy of an array. What a computed array lacks of names of its axes, labels of their
- * positions and numbers of its heads it gets: "row", "column"; 0, 1, … */
+/* Add a copy of an array. A computed array gets the names of axes, labels of positions and numbers
+ * of heads that it lacks: "row", "column"; 0, 1, … */
 int report_add_array(struct report *report, const struct array *array, struct arena *arena,
                      struct err *err);
 
@@ -172,8 +172,8 @@ extern const struct label pooling_labels[POOL_MODEL]; /* without POOL_NONE */
 
 struct derivation {
     const struct layer_head *heads; /* [head_count] only these heads, in this order */
-    size_t head_count;              /* 0: all selected ones */
-    bool joins_heads;               /* in one array for each site: [head_count, ...] */
+    size_t head_count;              /* 0: all selected heads */
+    bool joins_heads; /* join the heads in one array for each site: [head_count, ...] */
     bool mean_of_heads;
     bool mean_of_layers;
     bool mean_of_texts;   /* over several reports, after derive (mean.h) */
@@ -186,7 +186,7 @@ struct derivation {
     bool stats;               /* tables: mean, variance, minimum and maximum of each matrix */
     bool align; /* tables: of the first matrix, the keys of each predicted token, by weight */
     const char *const
-        *names;        /* [layers, SITE_COUNT] of another program (site_names_list), or NULL */
+        *names; /* [layers, SITE_COUNT] names of another program (site_names_list), or NULL */
     bool merges_heads; /* see struct array */
 };
 

@@ -16,7 +16,7 @@
 
 #define MIXERS_ALONE ": its layers keep a state: see 'mix_map'"
 
-/* Whether an option accepts a site that a model has: some can only be shown. */
+/* Whether an option accepts a site that a model has: some sites can only be shown. */
 static bool is_named(const struct model_point *point, const struct site_word *word)
 {
     return word->of_list || point->edit != EDIT_NOT;
@@ -113,7 +113,7 @@ bool selection_other_name(enum site *site, int *layer, const struct site_word *w
     }
     site_tensor_name(own, *site, *layer);
     const bool is_own = strlen(own) == word->size && memcmp(own, word->name, word->size) == 0;
-    if (note && !is_own && *layer < (int)site_layers(config, *site)) /* else it is refused */
+    if (note && !is_own && *layer < (int)site_layers(config, *site)) /* else the site is refused */
         note("'%.*s' is '%s' here", (int)word->size, word->name, own);
     return true;
 }
@@ -295,7 +295,7 @@ static bool is_in_text_layers(enum site site)
            !site_is_effective(site);
 }
 
-/* Where attention is, in a model that has mixers in some layers. */
+/* Whether a layer lacks attention, in a model that has mixers in some layers. */
 static bool lacks_attention(const struct config *config, size_t layer)
 {
     return config_keeps_state(config) && !attention_of(config, BRANCH_TEXT, layer);
@@ -349,8 +349,8 @@ int selection_layers(struct selection *selection, const char *list, const struct
     return 0;
 }
 
-/* Whether a layer of the text has all selected sites of layers (`all`), or one of which it is the
- * last layer. */
+/* `all`: whether a layer of the text has all selected sites of layers; else whether it is the last
+ * layer of one of these sites. */
 static bool is_last(const struct selection *selection, const struct config *config, size_t layer,
                     bool all)
 {
@@ -456,7 +456,7 @@ struct layers selection_layers_of(const struct selection *selection, enum site s
 
 void selection_watch(const struct selection *selection, struct watch *watch)
 {
-    bool whole = !selection->heads; /* a selected site has all heads */
+    bool whole = !selection->heads; /* a selected site needs all heads */
     watch->last_logits = selection->last_logits && !selection->queries;
     const struct site_set sites = selection->sites;
     for (enum site site = site_first(sites); site != SITE_END; site = site_after(sites, site)) {

@@ -48,7 +48,8 @@ int selection_sites(struct selection *selection, const char *list, const struct 
 struct site_word {
     const char *option, *name;
     size_t size;
-    bool of_list; /* of --show: also sites that cannot be edited; messages list tokens and all */
+    bool of_list; /* an item of --show: sites that cannot be edited are also accepted, and messages
+                   * list `tokens` and `all` */
 };
 
 /* Find a name of another program, or ours with its layer (site_names.h); layer -1: all, or none.
@@ -58,13 +59,13 @@ typedef void site_note(const char *format, ...);
 bool selection_other_name(enum site *site, int *layer, const struct site_word *word,
                           const struct config *config, site_note *note, struct err *err);
 
-/* Replace such names in a list of --show by ours; their layers become the list, unless there is
- * one. */
+/* Replace names of other programs in a list of --show by ours. The layers in these names become the
+ * list of layers, unless there is one. */
 int selection_translate(const char **show, const char **layers, const struct config *config,
                         site_note *note, struct arena *arena, struct err *err);
 
-/* Replace such a name in another option, unless it is NULL. Refused: a name with a layer's number,
- * since --layer chooses layers. */
+/* Replace a name of another program in another option, unless it is NULL. Refused: a name with a
+ * layer's number, since --layer chooses layers. */
 int selection_translate_one(const char **name, const char *option, const struct config *config,
                             struct err *err);
 
@@ -75,7 +76,8 @@ int selection_site(enum site *site, const struct site_word *word, const struct c
  * selected sites decide whether layers are the encoder's, the decoder's, or both. */
 int selection_layers(struct selection *selection, const char *list, const struct config *config,
                      struct arena *arena, struct err *err);
-/* The last layer that has all selected sites of layers; if none has, the last of each: "3,5". */
+/* The last layer that has all selected sites of layers; if no layer has all of them, the last layer
+ * of each site: "3,5". */
 const char *selection_last_layers(const struct selection *selection, const struct config *config,
                                   struct arena *arena, struct err *err);
 int selection_heads(struct selection *selection, const char *list, const struct config *config,

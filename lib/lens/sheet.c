@@ -434,7 +434,8 @@ void strongest_add(struct strongest *list, const struct sheet *sheet)
         }
 }
 
-/* A number follows the name of its axis; on the axis "part", numbers are heads. */
+/* Add the label of a position. A number follows the name of its axis; on the axis "part", numbers
+ * are heads. */
 static void add_label(struct buf *out, const struct axis *axis, size_t index)
 {
     const char *text = axis->labels[index].text;

@@ -34,7 +34,7 @@ struct axis {
                                  * special tokens, which have no number, precede word 0 */
     const size_t *numbers;      /* [size] numbers of the positions; NULL: first, first + 1, … */
     size_t second;              /* first position of a pair's second text; 0: all are of one text */
-    bool joined; /* several tokens each: the mean of a row's, the sum of a column's */
+    bool joined; /* positions are several tokens each: rows are their means, columns their sums */
 };
 
 /* The number of a position; negative: none. */
@@ -82,13 +82,15 @@ struct array {
     size_t visible_step;  /* offset between heads; 0: shared */
     size_t shared_by;     /* query heads per key/value head, as in a sheet */
     bool bits;            /* an entropy in bits; the name says so */
-    const char *gradient; /* "gradient.q": of the site, in place of its values; NULL: values */
+    const char *gradient; /* name of a gradient at the site, such as "gradient.q"; NULL: the site's
+                           * values */
     const char *theirs;   /* its name in another program, whose axes files have; NULL: ours */
-    bool merges_heads;    /* which has heads side by side, [token, head * dim] */
+    bool merges_heads;    /* the other program has the heads side by side, [token, head * dim] */
     struct display display;
 };
 
-/* True if an axis of a captured array lists the numbers of its positions, as of selected ones. */
+/* True if an axis of a captured array lists the numbers of its positions, as it does for selected
+ * ones. */
 static inline bool array_selects(const struct array *array, const struct axis *axis)
 {
     return !array->name && axis->numbers;
@@ -105,7 +107,7 @@ struct sheet {
     const char *name; /* of the array: "weights" */
     int layer;        /* -1: none, or mean over layers */
     int head;         /* -1: none, or mean over heads */
-    bool of_copies;   /* it is the number of a copy of the stream */
+    bool of_copies;   /* `head` is the number of a copy of the stream */
     size_t shared_by; /* query heads that use each key/value head; 0: heads are query heads */
     struct axis rows;
     struct axis columns;
@@ -321,7 +323,7 @@ struct table_rows {
     struct arena *arena;
     struct err *err;
     struct column *columns;
-    size_t count, row, at; /* columns; current row; next cell */
+    size_t count, row, at; /* number of columns; current row; next cell */
     struct label spare;    /* receives cells after a failure */
 };
 

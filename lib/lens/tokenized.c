@@ -385,7 +385,7 @@ bool tokenized_find_token(struct token_match *match, const struct tokenized *tok
     size_t count = tokenized->count, found = 0;
     const char *colon = strchr(name, ':');
     *match = (struct token_match){0};
-    for (size_t i = count; i-- > 0;) /* the last first */
+    for (size_t i = count; i-- > 0;) /* from the last token to the first */
         if (is_called(&tokenized->labels[i], name))
             *match = (struct token_match){.index = i, .alike = found++, .next = match->index};
     return found || selection_index(&match->index, name, strlen(name), count) ||
@@ -453,11 +453,12 @@ bool wording_needs_blank(const struct buf *text, const char *word, size_t size)
     for (size_t i = 0; i < text->size; i++)
         quotes += text->bytes[i] == '"';
     bool is_german = text->size && memmem(text->bytes, text->size, low, sizeof low - 1);
-    if ((first == '"' || last == '"') && quotes % 2) /* one that ends, or one that begins */
+    if ((first == '"' || last == '"') && quotes % 2) /* a quote that ends at the blank, or begins
+                                                      * there */
         return false;
     if (is_german && is_one_of(first, high))
         return false;
-    if (is_german && is_one_of(last, high)) /* no longer an opening quote */
+    if (is_german && is_one_of(last, high)) /* in German, “ does not open a quote */
         return needs_blank(&(struct buf){.bytes = "\"", .size = 1}, word, size);
     return needs_blank(text, word, size);
 }
@@ -586,7 +587,7 @@ static size_t split(struct word_span *spans, const struct tokenized *text,
                     const struct tokenizer *tokenizer)
 {
     size_t found = 0;
-    size_t next = 0; /* after the last token that is more than white space */
+    size_t next = 0; /* index after the last token that is more than white space */
     size_t end = 0;  /* end of that token */
     size_t count = text->count;
     struct text_range character = {0, 0};
@@ -629,7 +630,7 @@ static const struct text_range *given_word(const struct tokenized *text, size_t 
     return word >= text->words_before && index < text->given_count ? &text->given[index] : NULL;
 }
 
-/* Includes characters that the tokenizer dropped at the end of the word. */
+/* The range includes characters that the tokenizer dropped at the end of the word. */
 struct text_range word_range(const struct tokenized *text, size_t word)
 {
     const struct word_span *span = &text->words[word];

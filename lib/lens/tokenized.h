@@ -26,11 +26,12 @@ struct input {
 struct token_limits {
     const struct tokenizer *tokenizer; /* NULL: only ids are accepted */
     const struct config *config;       /* the size of the context, and the beginning token */
-    size_t vocabulary;                 /* ids are below it */
+    size_t vocabulary;                 /* size of the vocabulary: ids are below it */
     const char *why;          /* without `tokenizer`: why it is not supported; NULL or "": none */
     bool starts;              /* texts begin with the model's beginning token */
-    bool start_is_unnumbered; /* which has no number: token 0 is the first of the text */
-    const char *model;        /* its folder or file, for messages */
+    bool start_is_unnumbered; /* the beginning token has no number: token 0 is the first one after
+                               * it */
+    const char *model;        /* the model's folder or file, for messages */
 };
 
 /* Neighbouring tokens, such as a word's. */
@@ -55,8 +56,9 @@ struct tokenized {
     const struct token *tokens;      /* [count] */
     const uint32_t *ids;             /* [count] token ids */
     const struct label *labels;      /* [count] */
-    const struct token_bytes *bytes; /* [count] of the tokenizer; NULL, also in an item: unknown */
-    const unsigned char *segments;   /* [count] of a pair of texts; NULL: one text */
+    const struct token_bytes *bytes; /* [count] bytes of the tokens; NULL, or NULL in an item: not
+                                      * known */
+    const unsigned char *segments;   /* [count] segments of a pair of texts; NULL: one text */
     size_t count;
     struct token_bytes pair;          /* the second text; NULL bytes: none */
     size_t second;                    /* first token of `pair`; 0: one text */
@@ -64,11 +66,12 @@ struct tokenized {
     size_t added_between;             /* in a pair: special tokens before token `second` */
     size_t dropped_count;             /* characters missing in the vocabulary */
     struct token dropped_first;       /* position of the first of these characters */
-    const struct word_span *words;    /* [word_count] on axes instead of tokens; NULL: tokens */
+    const struct word_span *words;    /* [word_count] words, which axes have instead of tokens;
+                                       * NULL: axes have tokens */
     const struct label *word_labels;
     size_t word_count;
     size_t words_before; /* special tokens before word or token 0, which have no number */
-    const struct text_range *given; /* [given_count] words as ranges of bytes, in place of those
+    const struct text_range *given; /* [given_count] words as ranges of bytes, in place of words
                                      * between blanks; NULL: none */
     size_t given_count;
     const char *queries; /* selected rows of its tensors, "0,3-5": indices of tokens, or numbers of
@@ -162,8 +165,8 @@ int axis_of_numbers(struct axis *axis, const char *name, const size_t *numbers, 
 int axis_of_heads(struct axis *axis, size_t layer, size_t size, struct arena *arena,
                   struct err *err);
 
-/* Add a position to an axis, whose label is a name (NULL fails with the error of its making); add
- * `count` positions, named by numbers from 0 after a prefix. */
+/* `axis_add` adds a position to an axis, labelled with a name (NULL: making the name failed with
+ * `err`); `axis_add_numbers` adds `count` positions, labelled with a prefix and numbers from 0. */
 int axis_add(struct axis *axis, const char *name, struct arena *arena, struct err *err);
 int axis_add_numbers(struct axis *axis, const char *prefix, size_t count, struct arena *arena,
                      struct err *err);

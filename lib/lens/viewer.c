@@ -34,7 +34,7 @@ struct class_names {
     struct buf json;
 };
 
-/* Whether sentence-transformers applies nothing to the logit of a reranker. */
+/* Whether a reranker's config tells sentence-transformers to leave the logit as it is. */
 static bool is_identity(const struct json *root)
 {
     const struct json *own = json_given(root, "sentence_transformers");
@@ -345,8 +345,8 @@ struct text viewer_text(const struct text_with_source *pair)
 size_t viewer_visible_maps(const struct viewer *viewer, enum site site, size_t layer, size_t heads)
 {
     enum site_branch branch = site_branch(site);
-    /* masks are made of masked scores: of hidden keys -inf, or 0 in linear attention and with
-     * --mask-after */
+    /* masks are made from masked scores, which are -inf for hidden keys, or 0 in linear attention
+     * and with --mask-after */
     bool of_scores = site_is_of_mask(site);
     if ((!of_scores && site_id(site) != SITE_MASKED && site_id(site) != SITE_WEIGHTS) ||
         branch == BRANCH_MIXER)
@@ -665,7 +665,7 @@ double viewer_captured_bytes(const struct viewer *viewer, const struct selection
 }
 
 /* The bytes of the maps of visible keys (viewer_visible_maps) that a capture stores with its
- * attention maps; with `by_map` only with the one that needs most. */
+ * attention maps; with `by_map`, only for the attention map that needs most. */
 static double visible_bytes(const struct viewer *viewer, const struct selection *selection,
                             const struct text_with_source *pair, size_t heads_at_once, bool by_map)
 {
@@ -720,7 +720,7 @@ void viewer_add_memory(struct memory *memory, const struct viewer *viewer,
                        const struct selection *selection, const struct text_with_source *pair,
                        enum capture_way way)
 {
-    struct selection one = *selection; /* what is captured at once */
+    struct selection one = *selection; /* the tensors that are captured at once */
     size_t heads = one.heads ? one.head_count : viewer->model.config.n_head;
     bool by_map = way == CAPTURE_MAPS;
     double held = 0;

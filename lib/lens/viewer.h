@@ -20,9 +20,10 @@
 struct viewer {
     struct model model;
     struct tokenizer *tokenizer;   /* NULL: only ids are accepted */
-    char why[TOKENIZER_WHY_BYTES]; /* why it is not supported; "": it is, or there is none */
+    char why[TOKENIZER_WHY_BYTES]; /* why the tokenizer is not supported; "": it is supported, or
+                                    * there is none */
     struct tokenizer *words;       /* names of logits: `tokenizer`, or the names of classes */
-    long long mask;                /* id of the mask token; -1: none, or the logits are of others */
+    long long mask;                /* id of the mask token; -1: none, or logits are not of tokens */
     bool logistic;                 /* each class has a probability of its own, not a share */
     bool regresses;                /* the logit is the answer: it has no probability */
     bool spans;                    /* the classes are the first and the last token of an answer */
@@ -75,7 +76,7 @@ void viewer_release(struct viewer *viewer);
 int viewer_share(struct viewer *shared, const struct viewer *viewer, struct err *err);
 void viewer_release_shared(struct viewer *shared);
 
-/* The name of model.weights.precision: "f32", "bf16 by amx". */
+/* The name of model.weights.precision, such as "f32" or "bf16 by amx". */
 struct precision_words {
     char text[32];
 };
@@ -173,7 +174,7 @@ void viewer_add_memory(struct memory *memory, const struct viewer *viewer,
                        const struct selection *selection, const struct text_with_source *pair,
                        enum capture_way way);
 
-enum { FLOATS_AT_ONCE = 1 << 24 }; /* most in a pass of viewer_capture_by_map, or one map */
+enum { FLOATS_AT_ONCE = 1 << 24 }; /* most in a pass of viewer_capture_by_map; at least a map */
 
 double viewer_captured_bytes(const struct viewer *viewer, const struct selection *selection,
                              const struct text_with_source *pair);

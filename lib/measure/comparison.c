@@ -904,8 +904,7 @@ static void add_run(struct memory *memory, const struct comparison_run *run,
 {
     struct viewer *viewer = run->viewer;
     if (run->mechanism) {
-        /* refused sources are not reported here: comparison_make reports them */
-        viewer_set_mechanism(viewer, run->mechanism, NULL);
+        viewer_set_mechanism(viewer, run->mechanism, NULL); /* errors are left to comparison_make */
         viewer->edits = run->edited ? pair->edits : NULL;
     }
     viewer_add_memory(memory, viewer, selection, pair, CAPTURE_ALL);
