@@ -57,7 +57,8 @@ struct continuation {
     uint32_t *ids;                  /* [count] prompt and new tokens */
     struct token *tokens;           /* [count] */
     size_t count;
-    size_t prompt_count, added_before; /* tokens of the prompt; special tokens that begin it */
+    size_t prompt_count, added_before; /* `prompt_count`: tokens of the prompt; `added_before`:
+                                        * special tokens that begin it */
     size_t prompt_bytes;               /* bytes of the prompt at the start of `text` */
     size_t capacity;                   /* largest number of tokens */
     struct buf text;                   /* the text so far */

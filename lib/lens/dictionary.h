@@ -57,8 +57,8 @@ struct dictionary {
     bool centers;        /* x less its mean over channels, which y gets back */
     bool may_center;     /* the files do not say if rows were centered */
     bool knows_begin,
-        begins;        /* the files say if texts of its training began with a special token; and:
-                        * they did */
+        begins;        /* `knows_begin`: the files say if training texts began with a special token;
+                        * `begins`: they did */
     size_t context;    /* tokens of the longest training text; 0: the files do not say */
     bool of_direction; /* x is the site's row divided by its norm; see dictionary_rows */
     enum site site, site_out;

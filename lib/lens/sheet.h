@@ -323,7 +323,7 @@ struct table_rows {
     struct arena *arena;
     struct err *err;
     struct column *columns;
-    size_t count, row, at; /* number of columns; current row; next cell */
+    size_t count, row, at; /* `count`: columns; `row`: current row; `at`: next cell */
     struct label spare;    /* receives cells after a failure */
 };
 

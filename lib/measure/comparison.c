@@ -25,7 +25,7 @@ struct assignment {
     const double *costs;
     size_t count;
     double *of_row, *of_column; /* dual variables of rows and columns: no cost is below the sum of
-                                 * its row's and column's */
+                                 * the two */
     double *least;              /* length of the shortest path to a column */
     size_t *row_of, *before;    /* `row_of`: the row assigned to a column; `before`: the column
                                  * before it on the path */
@@ -156,9 +156,10 @@ struct comparison {
     size_t queries[SITE_BRANCHES], longest;
     struct compared_head *of_heads; /* [runs after the first][head_count] */
     struct site_sums *of_sites;     /* [runs after the first][SITE_COUNT, layers]; layer 0 also for
-                                 * sites outside of layers */
+                                     * sites outside of layers */
     struct arena *arena;            /* of the report */
-    struct arena first, other;      /* tensors of the first run's pass, and of another run's pass */
+    struct arena first, other;      /* `first`: tensors of the first run's pass; `other`: of another
+                                     * run's pass */
 };
 
 /* --- settings --------------------------------------------------------------------------------- */
@@ -680,7 +681,8 @@ static int make_distances(struct table *tables, const struct comparison *s, stru
 {
     const struct site_set own = model_sites(s->config);
     const size_t others = s->plan->run_count - 1;
-    /* columns that people do not see: the attention, and the model if there are several */
+    /* columns that people do not see: the site if there is no encoder; the model if there are
+     * several */
     const size_t keys = !has_encoder(s->config) + (others > 1);
     struct table_rows data = {
         .most = others * (s->head_count + SITE_COUNT * s->layers), .arena = arena, .err = err};
@@ -754,8 +756,8 @@ static struct site_sums *sums_of(const struct comparison *s, size_t run, enum si
     return site_row(site)->in_layer == (layer != SIZE_MAX) && sums->compared ? sums : NULL;
 }
 
-/* Add a matrix, sites by layers, of the distances and one of the medians. The last column is for
- * sites outside of layers. */
+/* Add two matrices, sites by layers: the distances, and the medians. The last column is for sites
+ * outside of layers. */
 static int draw_sites(struct report *report, const struct comparison *s, size_t run,
                       struct arena *arena, struct err *err)
 {

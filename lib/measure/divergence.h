@@ -22,7 +22,7 @@ struct divergence_plan {
     const struct site_names *names;
     double
         tolerance; /* 0: 1e-4 for float32 and float64, 1e-2 for float16 and logs, 5e-2 for bfloat16
-                       * and logs of quantised weights */
+                    * and logs of quantised weights */
     bool full;     /* people see all sites */
     const struct progress_sink *progress; /* counts the mistakes that are tried; NULL: none */
 };

@@ -84,8 +84,8 @@ struct atlas_held {
 struct atlas_head {
     uint64_t bins[ATLAS_BINS];
     double peaks;                     /* sum over texts of the largest weight of each */
-    double first_self, first_entropy; /* sums over texts: the first query's weight on itself; its
-                                       * entropy */
+    double first_self, first_entropy; /* `first_self`: sum over texts of the first query's weight on
+                                       * itself; `first_entropy`: sum of its entropy */
     double induction; /* sum of weights of at least 0.01 on tokens after earlier copies */
     float *maxima;    /* [warm_up] largest weights of texts; NULL when the intervals are known */
     float *limits;    /* [intervals - 1] largest weights that divide the intervals */

@@ -34,9 +34,10 @@ struct roles; /* lens/prediction.h */
 
 struct score_row {
     const char *name, *about;
-    const char *heading, *brief; /* column header; and a shorter one for a narrow page */
-    const char *verdict; /* name of heads with a score from 0.5 on (of pairs, needles: from 10 of
-                          * them on); NULL: none */
+    const char *heading, *brief; /* `heading`: column header; `brief`: a shorter one for a narrow
+                                  * page */
+    const char *verdict; /* name for heads with a score of 0.5 or more, of pairs and needles if
+                          * there are 10 or more; NULL: none */
     enum score_material material;
     double (*measure)(const struct attention_row *); /* NaN: no value; NULL: see head_circuits.h */
     const char *unit;                                /* NULL: a fraction */
@@ -174,10 +175,9 @@ struct head_layer {
 /* The scores of one model, which may be closed already. */
 struct head_result {
     const char *model;
-    const char *hash;                  /* hash of the model's weights; NULL: only one model */
-    const char *origin;                /* input, such as "1 text given" */
-    size_t layers, heads;              /* number of layers; largest number of heads of a layer
-                                        * (head_survey.across) */
+    const char *hash;     /* hash of the model's weights; NULL: only one model */
+    const char *origin;   /* input, such as "1 text given" */
+    size_t layers, heads; /* `heads`: largest number of heads of a layer (head_survey.across) */
     const struct head_layer *of_layer; /* [layers] */
     size_t rows;                       /* number of heads over all layers: rows of the table */
     bool mixes;                        /* some layers have mixers */

@@ -61,8 +61,8 @@ static int read_matrix(struct jacobian_lens *lens, const struct safetensors_entr
     return 0;
 }
 
-/* Refuse a model with copies of the stream: no single stream that leaves a layer decides there
- * which stream leaves the last layer. */
+/* Refuse a model with copies of the stream: a layer then leaves several streams, and no single one
+ * determines the stream that leaves the last layer. */
 static int expect_one_stream(const struct config *c, struct err *err)
 {
     return config_copies(c) ? err_unsupported(err,

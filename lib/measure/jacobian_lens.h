@@ -18,7 +18,7 @@
 struct stream;
 
 struct jacobian_lens {
-    struct weight *weights; /* [layers of the model] J of each layer; empty: the file lacks the
+    struct weight *weights; /* [layers of the model] J of each layer; empty if the file lacks the
                              * layer */
     size_t prompts;         /* number of texts behind J; 0: unknown */
 };

@@ -118,7 +118,7 @@ static void add_places(struct lens_work *work, size_t layer, size_t count)
         work->places[work->count++] = (struct place){layer, work->first + i};
 }
 
-/* Compute and look at the logits of the rows, and empty the rows. */
+/* Compute the logits of the rows, pass each to see_row, and empty the rows. */
 static int look_at_rows(struct lens_work *work, struct matrix rows, bool normed, struct err *err)
 {
     struct logits_work logits = {work->plan->viewer, matrix_rows(rows, 0, work->count), normed,

@@ -531,7 +531,7 @@ int trial_capture(struct report *report, struct trial *trial, struct capture_req
         for (size_t head = 0; head < heads; head++)
             memcpy(sorted + head * size, array->data + regrouped(rule, head) * size,
                    size * sizeof *sorted);
-        ((struct array *)array)->data = sorted; /* may change: it is in the arena */
+        ((struct array *)array)->data = sorted; /* not const: it is in the arena */
     }
     return 0;
 }

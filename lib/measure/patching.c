@@ -93,18 +93,20 @@ struct patch_sweep {
     size_t mlp;                   /* for parts: the column of the MLP; else SIZE_MAX */
     const float *clean_logits;    /* [V] logits of the clean run */
     size_t most;                  /* largest number of copies in a pass */
-    struct unpatched base, other; /* the patched run; the run that supplies values */
+    struct unpatched base, other; /* `base`: the patched run; `other`: the run that supplies
+                                   * values */
     const struct edits *edits;    /* edits of all runs; NULL: none */
     bool from_ids; /* there are edits of resid_pre, an encoder, or layers that read more
-                                * than the stream: copies start at their ids */
+                    * than the stream: copies start at their ids */
     bool whole;    /* all tokens are run: from_ids, --mask-after, states, or two-way attention */
     bool is_last;  /* the position is the last of the tokens */
     struct cache cache;       /* earlier tokens of `base` */
-    struct arena kept, chunk; /* memory for the whole sweep; memory for one pass */
+    struct arena kept, chunk; /* `kept`: memory for the whole sweep; `chunk`: memory for one pass */
 
     /* Copies of the base text in a pass, each with the patch of one column. */
     size_t layer;
-    size_t count, *columns, *firsts; /* [most] a copy's column; its first token that changes */
+    size_t count, *columns, *firsts; /* [most] `columns`: a copy's column; `firsts`: its first token
+                                      * that changes */
     struct cache *copies;            /* [most] earlier tokens of each copy */
     struct edit_donor *received;     /* [most, receivers] inputs of the receivers of paths */
     double *logits;                  /* [most] the metric after each copy's patch */

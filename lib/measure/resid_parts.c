@@ -12,7 +12,7 @@
 #include "model/points.h"
 #include "pass/tap.h"
 
-enum { KEPT_MOST = 1 << 22 }; /* floats of the rows of all tokens, if all are kept */
+enum { KEPT_MOST = 1 << 22 }; /* largest number of floats for which a pass keeps all rows */
 
 /* The stream to split into parts, at some kept rows of a pass. */
 struct parts_request {

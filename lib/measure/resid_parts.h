@@ -84,7 +84,8 @@ struct resid_pass {
     const float *(*kept)[SITE_COUNT]; /* [layer] kept rows, heads side by side; keys and values of
                                        * all tokens, head by head */
     struct feature_row *features;     /* [position_count + 1] features of each kept row */
-    struct matrix decoded, read;      /* reconstructions; and the rows that they reconstruct */
+    struct matrix decoded, read;      /* `decoded`: reconstructions; `read`: the rows that they
+                                       * reconstruct */
     uint32_t *active;                 /* [active_count] features that are active in any row */
     size_t active_count;
     struct arena *arena;

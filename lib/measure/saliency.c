@@ -13,7 +13,8 @@ const char *const saliency_rules[SALIENCY_RULES] = {
 struct path_side {
     const struct stack *stack;
     const struct tokenized *tokens;
-    struct matrix x, base, at; /* the text's rows; the baseline's; rows at a point of the path */
+    struct matrix x, base, at; /* `x`: the text's rows; `base`: the baseline's; `at`: rows at a
+                                * point of the path */
     double *sum;               /* [T, C] weighted gradients, then their products with x - base */
 };
 

@@ -58,7 +58,7 @@ struct score_side {
     double *vectors;          /* [count, dk] the parts, summed over the rows */
     double *sums; /* [count] for each part, the sum of its pairs with all parts of the other side */
     double *factor; /* [dk] the scaled sum of the other side: the score is its product
-                               * with the sum of `vectors` */
+                     * with the sum of `vectors` */
 };
 
 /* The scores of a query, and their split into pairs of parts. */

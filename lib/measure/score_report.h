@@ -76,14 +76,14 @@ struct score_total {
     const char *bad;          /* bad text of one pair; the last key is the good text */
     long long number;         /* number of the text or of the region; COLUMN_MISSING: none */
     size_t part;              /* index of the region in the text; with a text of rows, of the row */
-    size_t position, earlier; /* a word's index in its region; number of earlier regions with the
-                               * same name */
+    size_t position, earlier; /* `position`: a word's index in its region; `earlier`: number of
+                               * earlier regions with the same name */
     size_t tokens;            /* tokens with a score */
     double logprob, bad_logprob; /* log-probabilities; `bad_logprob`: of the bad text, or of the
                                   * group's first text */
     double unigrams;             /* log-probability of the words by themselves */
-    size_t words, unknown; /* number of words that are summed; words that the list of frequencies
-                            * lacks */
+    size_t words, unknown; /* `words`: number of words that are summed; `unknown`: words that the
+                            * list of frequencies lacks */
     size_t count;          /* pairs, predictions or words */
     double correct;        /* correct predictions, or pairs with a likelier good text; a tie: 0.5 */
     struct score_total *lines; /* [line_count] parts by model or condition */
@@ -117,7 +117,7 @@ struct score_totals {
     const char *factors; /* names of the factors, in their order, if conditions have several; NULL:
                           * one */
     struct score_total *rows;
-    size_t count, first; /* number of rows; number of the first row, from 1 */
+    size_t count, first; /* `count`: number of rows; `first`: number of the first row, from 1 */
     size_t most;         /* largest number of rows; 0: any, and each total adds a row */
     struct hash_index found;
     const struct text_with_source *pair; /* the text of all totals; NULL: totals of several texts */

@@ -13,8 +13,10 @@
 
 /* Sums over numbers of two models. */
 struct weight_sums {
-    double off, size; /* sums of squares: of the differences; of the first model's numbers */
-    double max, largest, bytes; /* largest difference; largest number; bytes of the other model */
+    double off, size;           /* sums of squares: `off` of the differences; `size` of the first
+                                 * model's numbers */
+    double max, largest, bytes; /* `max`: largest difference; `largest`: largest number; `bytes`: of
+                                 * the other model */
     size_t count;
 };
 
@@ -50,7 +52,7 @@ struct weight_costs {
     struct hash_table kind_of;
     struct table_rows *data;
     struct arena *arena, first,
-        mixed; /* `arena` is the report's; the logits of the first model; of another model */
+        mixed; /* `arena`: the report's; `first`, `mixed`: logits of the first and another model */
     struct err *err;
 };
 
