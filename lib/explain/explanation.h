@@ -15,10 +15,10 @@ struct explain_request {
     size_t layer, head;        /* must exist in the model */
     size_t query, query_count; /* consecutive tokens */
     size_t key;                /* key of the worked lines, for queries that attend to it */
-    bool is_list;              /* list the queries, even a single one */
+    bool is_list;              /* the report is a list of queries, even if there is only one */
     int digits;                /* decimals of numbers */
     size_t keys;               /* limit of keys that pages show, chosen by weight; 0: all */
-    const char *language;      /* of headings and notes, "zh"; NULL: English */
+    const char *language;      /* language of headings and notes, such as "zh"; NULL: English */
 };
 
 struct memory;

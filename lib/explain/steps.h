@@ -29,7 +29,7 @@ struct named_vector {
 /* T query tokens attend to S keys; vectors are contiguous. One pass serves all queries. */
 struct trace {
     const struct report *report;
-    const struct config *config; /* of the model */
+    const struct config *config; /* config of the model */
     enum site_branch branch;
     const struct sublayer *list; /* [count] sublayers of the layer */
     size_t count;

@@ -39,8 +39,8 @@ struct capture {
      * `shared_by` query heads; and all query heads */
     struct capture_heads query_heads, key_heads, all_heads;
     size_t shared_by;
-    struct arena *arena;  /* of the lists, and of names and labels in them */
-    struct arena *values; /* of the arrays' numbers; capture_init sets it to `arena` */
+    struct arena *arena;  /* owns the lists, and the names and labels in them */
+    struct arena *values; /* owns the arrays' numbers; capture_init sets it to `arena` */
 };
 
 /* Make a list for each of `texts` texts, with room for all selected tensors, in `arena`. */

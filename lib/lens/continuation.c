@@ -596,7 +596,8 @@ int continuation_translate(struct text_with_source *pair, struct viewer *viewer,
     while (!failed && more)
         failed = continuation_next(&text, &more, err);
     failed = failed || continuation_whole(&pair->text, &text, arena, err);
-    size_t added = text.count - text.prompt_count; /* without the end, which is also a choice */
+    size_t added = text.count - text.prompt_count; /* tokens without the end of the text, which is
+                                                    * also a choice */
     if (!failed && !*choices && (*choices = arena_alloc(kept, added + 1, sizeof **choices, err))) {
         memcpy(*choices, text.ids + text.prompt_count, added * sizeof **choices);
         (*choices)[added] = text.chosen;

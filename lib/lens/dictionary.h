@@ -54,7 +54,7 @@ struct dictionary {
     bool restores; /* the norm is undone in y */
     bool ranked;
     bool keeps_negative; /* ACTIVE_TOPK: features below 0 may be active */
-    bool centers;        /* x less its mean over channels, which y gets back */
+    bool centers;        /* x is encoded without its mean over channels, which is added to y */
     bool may_center;     /* the files do not say if rows were centered */
     bool knows_begin,
         begins;        /* `knows_begin`: the files say if training texts began with a special token;

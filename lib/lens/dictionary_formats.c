@@ -253,7 +253,7 @@ struct sae_reader {
     const struct json *config; /* NULL: there is none */
     const struct dictionary_kind *kind;
     bool transcodes;
-    int layer; /* as requested, or -1 */
+    int layer; /* the requested layer; -1: none is requested */
     struct folder folder;
     const char *path;  /* path of the folder, absolute: its names may say the site */
     const char *file;  /* name of the file with the tensors */
@@ -903,7 +903,8 @@ static int read_all(struct sae_reader *r)
         subtracts = is_true(r, "apply_decoder_bias_to_pre_encoder") &&
                     (!setting(r, "use_decoder_bias") || is_true(r, "use_decoder_bias"));
     d->b_in = subtracts ? d->b_out : NULL;
-    if (r->of & GEMMA && d->site == SITE_EMBEDDING) /* rows before Gemma's factor √C */
+    if (r->of & GEMMA && d->site == SITE_EMBEDDING) /* the dictionary reads rows before Gemma's
+                                                     * factor √C */
         d->scale_in = d->scale_out = 1 / sqrt((double)d->in);
     return 0;
 }

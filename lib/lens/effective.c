@@ -41,8 +41,8 @@ struct effective {
     struct tap next;
     struct held_text *texts;
     size_t rollout_layers;
-    struct arena *arena;   /* of the pass */
-    struct arena *scratch; /* of one announcement */
+    struct arena *arena;   /* memory of the pass */
+    struct arena *scratch; /* memory of one announcement */
 };
 
 static bool is_selected(const struct effective *e, enum site site, int layer)
@@ -482,7 +482,8 @@ double effective_bytes(const struct selection *selection, const struct config *c
                        size_t tokens)
 {
     double square = (double)tokens * (double)tokens;
-    double maps = (double)config->n_head * square * sizeof(float); /* of all heads */
+    /* bytes of the maps of all heads */
+    double maps = (double)config->n_head * square * sizeof(float);
     double most = 0;
     double products = config->n_layer > 1 ? 2 : 1;
     if (site_set_has(selection->sites, SITE_VALUE_WEIGHTED) ||

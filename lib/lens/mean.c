@@ -21,7 +21,7 @@ static struct label keep_label(const struct label *label, struct arena *arena, s
 /* A row's cell of a column: a key, or the sum of a result. */
 struct mean_cell {
     long long integer;
-    struct label label; /* for keys other than integers */
+    struct label label; /* the key, if it is no integer */
     double sum;
     size_t count; /* number of values that are not missing */
 };
@@ -198,7 +198,7 @@ static int make_table(struct table *table, const struct table_mean *mean, struct
                       struct err *err)
 {
     const struct table *like = &mean->like;
-    const struct mean_row none = {mean->wanted, 0}; /* to define the columns */
+    const struct mean_row none = {mean->wanted, 0}; /* an empty row, which defines the columns */
     struct table_rows rows = {.most = num_max(mean->count, 1), .arena = arena, .err = err};
     struct label *labels = arena_alloc(arena, rows.most, sizeof *labels, err);
     const char *name = "mean";

@@ -489,11 +489,11 @@ static bool has_sum(enum site site)
 struct axis_choice {
     const char *list;                    /* their numbers; NULL: all, or as `named` says */
     const struct named_positions *named; /* positions to join; NULL: none */
-    const char *option, *thing;          /* for messages */
+    const char *option, *thing;          /* words for messages */
     size_t before;                       /* tokens without a number, which the lists count */
 };
 
-/* Keep the chosen positions of `from`: first the ones of groups[0], then their groups[1]. */
+/* Keep the chosen positions of `from`: groups[0] chooses positions, and groups[1] joins them. */
 static int select_axis(struct axis *axis, struct groups groups[2], const struct axis *from,
                        const struct axis_choice *choice, struct arena *arena, struct err *err)
 {

@@ -68,12 +68,13 @@ struct chapter {
 
 struct report {
     struct identity identity;
-    const char *model;        /* its name, as in model.h; of several, "a, b" or "2 models" */
+    const char *model;        /* the model's name, as in model.h; of several models, "a, b" or "2
+                               * models" */
     bool untrained;           /* model_is_untrained: titles say so */
-    enum precision precision; /* of matrix products */
+    enum precision precision; /* precision of matrix products */
     const char *mechanism;    /* attention options and edits in words; NULL: none */
     struct tokenized text;
-    struct tokenized source;                /* for cross-attention; otherwise count is 0 */
+    struct tokenized source;                /* source of cross-attention; count 0: there is none */
     const struct tokenized *corrupt;        /* in patching (`text` is the clean one); else NULL */
     const struct tokenized *corrupt_source; /* source of `corrupt`, if it differs; else NULL */
     const struct array *arrays;
@@ -176,7 +177,7 @@ struct derivation {
     bool joins_heads; /* join the heads in one array for each site: [head_count, ...] */
     bool mean_of_heads;
     bool mean_of_layers;
-    bool mean_of_texts;   /* over several reports, after derive (mean.h) */
+    bool mean_of_texts;   /* the mean over several reports, after derive (mean.h) */
     bool mean_of_regions; /* the tokens of each item of --query and --key; without it, this is so
                            * if mean_of_texts and the text has named positions */
     bool words;
@@ -187,7 +188,7 @@ struct derivation {
     bool align; /* tables: of the first matrix, the keys of each predicted token, by weight */
     const char *const
         *names; /* [layers, SITE_COUNT] names of another program (site_names_list), or NULL */
-    bool merges_heads; /* see struct array */
+    bool merges_heads; /* put heads side by side, as in struct array */
 };
 
 /* Axes with means: texts; layers and texts; heads, layers and texts; all and regions. */

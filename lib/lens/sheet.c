@@ -297,7 +297,8 @@ int table_pick(struct table *table, const size_t *rows, size_t count, struct are
     return 0;
 }
 
-/* "surprisal (bits)": in pictures the unit follows in parentheses, not as part of the name. */
+/* The label of a column in pictures, with the unit in parentheses, not as a part of the name:
+ * "surprisal (bits)". */
 static const char *picture_label(const struct column *column, struct arena *arena, struct err *err)
 {
     size_t unit = column->unit ? strlen(column->unit) : 0;

@@ -27,7 +27,8 @@ struct label {
 };
 
 struct axis {
-    const char *name; /* such as "query", "key", "token", "head", "layer" or "channel" */
+    const char *name; /* name of the axis, such as "query", "key", "token", "head", "layer" or
+                       * "channel" */
     size_t size;
     const struct label *labels; /* [size] */
     ptrdiff_t first;            /* number of the first position: 1 if token 0 is hidden; below 0 if
@@ -58,7 +59,8 @@ static inline size_t axis_index(const struct axis *axis, size_t number)
 struct display {
     const char *title;          /* name in figures; NULL: the array's */
     const char *const *texts;   /* [rows, columns] instead of numbers; NULL: numbers */
-    const char *beside_texts;   /* with texts: name of the numbers, shown as colours; or NULL */
+    const char *beside_texts;   /* name of the numbers that are shown as colours next to texts;
+                                 * NULL: no colours */
     bool whole;                 /* numbers are integers */
     bool fraction;              /* colours range from 0 to 1, as values do without edits */
     bool parts;                 /* values are parts of a sum: figures show bars of the largest */
@@ -72,7 +74,7 @@ struct display {
  * each head. A captured array without the heads or the layer of its site is the mean over them.
  * Rows and columns without labels have the labels of the site, in the texts of the report. */
 struct array {
-    const char *name; /* of a computed array; NULL: the site's */
+    const char *name; /* name of a computed array; NULL: the site's name */
     enum site site;
     int layer;         /* -1: none */
     struct axis heads; /* without labels: numbered as in the model; without a name: no heads */
@@ -84,7 +86,8 @@ struct array {
     bool bits;            /* an entropy in bits; the name says so */
     const char *gradient; /* name of a gradient at the site, such as "gradient.q"; NULL: the site's
                            * values */
-    const char *theirs;   /* its name in another program, whose axes files have; NULL: ours */
+    const char *theirs;   /* the tensor's name in another program, whose order of axes files have;
+                           * NULL: our name */
     bool merges_heads;    /* the other program has the heads side by side, [token, head * dim] */
     struct display display;
 };
@@ -104,7 +107,7 @@ size_t array_rank(const struct array *array);
 
 /* A labelled matrix of an array. Hidden cells are keys that a query cannot attend to. */
 struct sheet {
-    const char *name; /* of the array: "weights" */
+    const char *name; /* name of the array: "weights" */
     int layer;        /* -1: none, or mean over layers */
     int head;         /* -1: none, or mean over heads */
     bool of_copies;   /* `head` is the number of a copy of the stream */
@@ -220,7 +223,7 @@ enum {
     COLUMN_COLOURED = 8,  /* text: coloured by value; figures: only these columns */
     COLUMN_RIGHT = 16,    /* text: right-aligned */
     COLUMN_SHRINKS = 32,  /* text: shortened if lines are too long */
-    COLUMN_PLAIN = 64,    /* for people: never 1.2e-05 */
+    COLUMN_PLAIN = 64,    /* for people: numbers are never written like 1.2e-05 */
     COLUMN_LEADS = 128,   /* tidy: a leading column */
     COLUMN_LITERAL = 256, /* texts that are values of JSON, such as 2 */
     COLUMN_HIDDEN = COLUMN_TEXT_ONLY | COLUMN_DATA_ONLY, /* the column only labels the rows */

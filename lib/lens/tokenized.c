@@ -616,7 +616,7 @@ static size_t split(struct word_span *spans, const struct tokenized *text,
         end = own.end;
         was_special = special;
     }
-    if (!found) /* only white space */
+    if (!found) /* the text is only white space */
         spans[found++].first = 0;
     for (size_t i = 0; i < found; i++)
         spans[i].count = (i + 1 < found ? spans[i + 1].first : count) - spans[i].first;

@@ -27,7 +27,8 @@ struct token_limits {
     const struct tokenizer *tokenizer; /* NULL: only ids are accepted */
     const struct config *config;       /* the size of the context, and the beginning token */
     size_t vocabulary;                 /* size of the vocabulary: ids are below it */
-    const char *why;          /* without `tokenizer`: why it is not supported; NULL or "": none */
+    const char *why;          /* without `tokenizer`: why the tokenizer is not supported; NULL or
+                               * "": there is none */
     bool starts;              /* texts begin with the model's beginning token */
     bool start_is_unnumbered; /* the beginning token has no number: token 0 is the first one after
                                * it */

@@ -20,14 +20,15 @@
 
 enum {
     TOKENS_WORTH_PACKING = 8192,
-    TOKENS_WORTH_LITTLE_PACKING = 1024, /* in models of NARROW_CHANNELS or less, which gain more */
+    TOKENS_WORTH_LITTLE_PACKING = 1024, /* in models of at most NARROW_CHANNELS channels, which gain
+                                         * more */
     NARROW_CHANNELS = 128,
     STEPS_WORTH_PACKING = 256,
-    STEPS_WORTH_PACKING_QUANTS = 24, /* packing takes as long as ten of them */
+    STEPS_WORTH_PACKING_QUANTS = 24, /* packing takes as long as ten steps */
     CHUNK_BYTES = 16 << 20,          /* part of a file that a thread unmaps at a time */
 };
 
-/* The names of classes, as a tokenizer.json whose words are whole texts. */
+/* The names of classes, in the form of a tokenizer.json whose words are whole texts. */
 struct class_names {
     const struct config *config;
     struct viewer *viewer;
@@ -199,7 +200,7 @@ void viewer_release(struct viewer *viewer)
 {
     const struct checkpoint *checkpoint = &viewer->model.weights.checkpoint;
     arena_release(&viewer->scratch);
-    /* on all threads: one thread takes 4 ms to unmap 80 MB */
+    /* unmap on all threads: one thread takes 4 ms to unmap 80 MB */
     for (size_t i = 0; viewer->machine.pool && i < checkpoint->count; i++) {
         struct file *file = &checkpoint->shards[i].tensors.file;
         size_t parts = file->size / CHUNK_BYTES;
@@ -218,7 +219,7 @@ int viewer_share(struct viewer *shared, const struct viewer *viewer, struct err 
     *shared = *viewer;
     shared->scratch = (struct arena){0};
     shared->machine = (struct machine){0};
-    shared->model.weights = (struct weights){0}; /* until they are shared */
+    shared->model.weights = (struct weights){0}; /* empty until the weights are shared */
     return err_if(
         config_describe(&shared->model.config, err) ||
         weights_share(&shared->model.weights, &viewer->model.weights, &shared->model.config, err) ||
@@ -256,7 +257,7 @@ int viewer_tokenize(const struct viewer *viewer, struct tokenized *text, enum si
                                                       : 0;
 }
 
-/* Make the text that a classifier's decoder reads: the start token and the source but for its last
+/* Make the text that a classifier's decoder reads: the start token, and the source without its last
  * token. */
 static int shift_source(const struct viewer *viewer, struct tokenized *text,
                         const struct tokenized *source, struct arena *arena, struct err *err)

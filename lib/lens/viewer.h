@@ -28,12 +28,13 @@ struct viewer {
     bool regresses;                /* the logit is the answer: it has no probability */
     bool spans;                    /* the classes are the first and the last token of an answer */
     bool starts;                   /* texts begin with the config's bos_id; the caller decides */
-    bool start_is_unnumbered;      /* as in token_limits */
+    bool start_is_unnumbered;      /* token 0 is the first one after the beginning token, which has
+                                    * no number */
     bool reads_any_length;         /* viewer_tokenize accepts texts longer than the context */
     struct machine machine;
     const struct chat *chat;   /* template that callers put around texts; NULL: none */
     const struct edits *edits; /* applied in later passes; borrowed; NULL: none */
-    struct arena scratch;      /* of one pass; memory is reused */
+    struct arena scratch;      /* memory of one pass, which is reused */
 };
 
 /* A text and, for cross-attention, its source. */
@@ -43,7 +44,7 @@ struct text_with_source {
     size_t prompt_count;       /* number of prompt tokens, as in forward.h; 0: all */
     bool grows;                /* token -1 of edits is the last prompt token, then each later one */
     struct word_span scored;   /* tokens that a masked model scores; 0: all after the prompt */
-    const struct edits *edits; /* of this text: the caller sets viewer.edits to them */
+    const struct edits *edits; /* edits of this text: the caller sets viewer.edits to them */
 };
 
 /* The texts of one pass. */
@@ -161,8 +162,8 @@ size_t viewer_visible_maps(const struct viewer *viewer, enum site site, size_t l
  * Bytes that passes need, counted before they run, as doubles, which do not overflow. The functions
  * below do not count weights: see weights_bytes. */
 struct memory {
-    double held;   /* until the result is written, such as captured tensors */
-    double during; /* during a pass; later passes reuse it */
+    double held;   /* bytes needed until the result is written, such as captured tensors */
+    double during; /* bytes needed during a pass; later passes reuse them */
 };
 
 /* Add the memory of a text: of a pass that only announces the selected tensors (CAPTURE_ROWS:
@@ -174,7 +175,7 @@ void viewer_add_memory(struct memory *memory, const struct viewer *viewer,
                        const struct selection *selection, const struct text_with_source *pair,
                        enum capture_way way);
 
-enum { FLOATS_AT_ONCE = 1 << 24 }; /* most in a pass of viewer_capture_by_map; at least a map */
+enum { FLOATS_AT_ONCE = 1 << 24 }; /* most floats in a pass by map; at least one map */
 
 double viewer_captured_bytes(const struct viewer *viewer, const struct selection *selection,
                              const struct text_with_source *pair);

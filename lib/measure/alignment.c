@@ -93,7 +93,7 @@ enum { ORDERS = sizeof orders / sizeof *orders };
 
 /* Where the other program's tensor has its numbers. */
 struct view {
-    size_t size[AXES], stride[AXES]; /* of the other program's tensor */
+    size_t size[AXES], stride[AXES]; /* sizes and strides of the other program's tensor */
     const unsigned char *order;
     size_t repeats; /* copies of each of our heads in the other tensor */
     bool tiled; /* all heads once, then all again; else the copies of a head follow each other */

@@ -157,7 +157,7 @@ struct comparison {
     struct compared_head *of_heads; /* [runs after the first][head_count] */
     struct site_sums *of_sites;     /* [runs after the first][SITE_COUNT, layers]; layer 0 also for
                                      * sites outside of layers */
-    struct arena *arena;            /* of the report */
+    struct arena *arena;            /* owns the report */
     struct arena first, other;      /* `first`: tensors of the first run's pass; `other`: of another
                                      * run's pass */
 };
@@ -698,7 +698,7 @@ static int make_distances(struct table *tables, const struct comparison *s, stru
         if (rows_finish(&shown[0], &heads, "heads", "head") ||
             rows_finish(&shown[1], &sites, "sites", "site"))
             return -1;
-        if (s->head_count > 0) { /* else the table has no columns */
+        if (s->head_count > 0) { /* without heads, the table has no columns */
             shown[0].columns += keys;
             shown[0].count -= keys + 2;
         }

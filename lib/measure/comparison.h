@@ -23,9 +23,9 @@
 
 struct comparison_run {
     struct viewer *viewer; /* the model; for settings, its mechanism and edits are replaced */
-    const char *name;      /* like "window:8 edited", or the model's name */
+    const char *name;      /* name of the settings, like "window:8 edited", or of the model */
     const struct mechanism *mechanism; /* NULL: the runs are of different models */
-    bool edited;                       /* with the edits of each text */
+    bool edited;                       /* the run has the edits of each text */
     bool equal_weights; /* the weights are the same as the first model's, which is reported */
 };
 
@@ -36,12 +36,13 @@ struct comparison_plan {
     size_t pair_count;
     const struct selection *selection;    /* compared layers and heads */
     const struct progress_sink *progress; /* counts texts; NULL: none */
-    bool hide_first;   /* without the first token and the attention to it, renormalised */
+    bool hide_first;   /* leave out the first token and the attention to it, and renormalise */
     bool draws;        /* models: add matrices for figures, which data do not have */
-    size_t most_cells; /* limit of values of a pass, which has a layer or more; 0: 2^26 */
+    size_t most_cells; /* largest number of values in a pass, which has at least one layer; 0:
+                        * 2^26 */
 };
 
-/* Refuse different numbers of layers or heads. */
+/* Refuse models with different numbers of layers or heads. */
 int comparison_check_models(const struct model *a, const struct model *b, struct err *err);
 
 /* Run the texts and report differences; the arena owns the report. The table for data is "ways"

@@ -26,7 +26,7 @@ static int take_product(const struct taken *taken, const struct announcement *we
     const size_t count = tensor_count(&weights->values);
     float *data = arena_room(&arena, count, sizeof *data, err);
     for (size_t i = 0; data && i < count; i++)
-        data[i] = values[i] * weights->values.data[i]; /* both are dense */
+        data[i] = values[i] * weights->values.data[i]; /* both arrays are dense */
     product.site = SITE_OF(site_branch(weights->site), SITE_ATTENTION_GRADIENT);
     product.values.data = data;
     int failed = !data || taken->walk->sink(taken->walk->context, &product, err);

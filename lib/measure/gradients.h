@@ -29,7 +29,7 @@ struct gradient_walk {
                                         * SITE_ATTENTION_GRADIENT before the weights; NULL: none */
     void *context;
     reader_sink *reader;                    /* as in pass/back.h; NULL: none */
-    struct arena *arena;                    /* of the tape */
+    struct arena *arena;                    /* owns the tape */
     double value;                           /* result: the sum of logits */
     struct matrix token_rows[BRANCH_CROSS]; /* result: gradients of rows of tokens, as in
                                              * pass/back.h */

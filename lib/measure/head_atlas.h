@@ -179,7 +179,7 @@ struct atlas_masses_of {
     size_t head;
     bool without_first;
     atlas_ids *ids_of;
-    void *context; /* of ids_of */
+    void *context; /* the context of ids_of */
 };
 
 int atlas_marginals(struct atlas_marginals *marginals, const struct atlas_masses_of *of,

@@ -74,7 +74,7 @@ enum { SCORES_MAX = 24 };
 
 struct score {
     const struct score_row *row;
-    const char *name; /* with argument: "offset:-2", "induction:texts" */
+    const char *name; /* the name with its argument, such as "offset:-2" or "induction:texts" */
     enum score_material material;
     long long offset;
 };
@@ -98,7 +98,7 @@ struct head_survey {
     const struct viewer *viewer;
     const struct score_list *scores;
     head_watcher *watch;        /* gets the rows of OF_TEXTS, not of cross-attention; or NULL */
-    uint64_t seed;              /* of random tokens */
+    uint64_t seed;              /* seed of the random tokens */
     long long bos, sep;         /* tokens at the beginning and end of texts; -1: none */
     bool on_texts;              /* texts were given */
     bool with_baseline;         /* also measure on random input */
@@ -106,7 +106,7 @@ struct head_survey {
     struct selection selection; /* weights of all heads; if needed, even of cross-attention */
     size_t across;              /* largest number of heads of a layer: arrays have room for as many
                                  * in each layer */
-    size_t heads;               /* over all layers */
+    size_t heads;               /* number of heads of all layers: layers · across */
     /* the scores, with the input on which this survey measures each, then the roles */
     struct score measured[SCORES_MAX + ROLES];
 };

@@ -31,9 +31,10 @@ struct lens_plan {
     long long target, against; /* ids; target -1: the text's next token, or in a masked model the
                                   token itself, unless it is the mask; against -1: none */
     bool is_mean;              /* for means over texts: columns are positions, not tokens */
-    bool of_one; /* only the token at `position`, which tables call -1, and without `known` */
+    bool of_one; /* only for the token at `position`, whose number in tables is -1; `known` is not
+                  * used */
     size_t position;
-    bool is_brief;                        /* only `best`, `entropy` and `target`, which is faster */
+    bool is_brief; /* compute only `best`, `entropy` and `target`, which is faster */
     const struct jacobian_lens *jacobian; /* multiplies the vectors of its layers; NULL: none */
     struct lens_known *known; /* cache from the previous text, updated for the next; NULL: none */
 };
@@ -48,7 +49,7 @@ struct logit_lens {
  * their vectors, and the tokens after them, are equal. */
 struct lens_known {
     struct logit_lens lens;
-    const struct report *report; /* has the vectors behind the cells */
+    const struct report *report; /* contains the vectors from which the cells were computed */
     const uint32_t *ids;
 };
 

@@ -114,7 +114,8 @@ struct patching_plan {
     bool noise;    /* replace clean values by corrupt ones */
     bool estimate; /* first-order estimates (estimates.h) of the patches; not of paths */
     size_t steps;  /* for estimates of edges between texts, as in estimates.h; 0: 1 */
-    size_t verify; /* also run the patches with the largest estimates; not of edges, nor listed */
+    size_t verify; /* also run the patches with the largest estimates; not for edges or listed
+                    * heads */
     const struct patch_receiver *receivers; /* [receiver_count] receivers of paths; none: the
                                              * logits */
     size_t receiver_count;

@@ -14,8 +14,9 @@ int logits_check(const struct viewer *viewer, unsigned needs, struct err *err);
 
 /* The logit of a token at a position of a text, or the difference of two logits. */
 struct question {
-    size_t position;           /* of the token before the answer, or of the mask in its place */
-    long long answer, against; /* ids; answer -1: the most likely token; against -1: none */
+    size_t position; /* position of the token before the answer, or of the mask in its place */
+    long long answer, against; /* token ids; answer -1: the most likely token; against -1: no second
+                                * token */
 };
 
 /* The value of a question in logits [count]; an answer -1 becomes the most likely token. */

@@ -743,7 +743,7 @@ static void clip_parts(struct resid_parts *parts, float clip)
 }
 
 /* to = the parts of the head's query, keys or values, made from the parts of the attention's input.
- * Where two heads make one context, only this head's values. */
+ * Where two heads make one context, the values are of this head alone. */
 static int side_parts(struct resid_parts *to, struct resid_parts *from, enum resid_side side,
                       const struct parts_request *asked)
 {

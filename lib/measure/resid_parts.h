@@ -41,7 +41,7 @@ enum { RESID_PART_BYTES = 64 };
 /* Write a part's name, "L16.H0", "enc.token", "L0.cross.H2". Returns `name`. */
 const char *resid_part_name(char name[RESID_PART_BYTES], struct resid_part part);
 
-/* Some parts of `rows` vectors. */
+/* Parts of vectors: each part has a value for each of `rows` vectors. */
 struct resid_parts {
     struct resid_part *items; /* [count] */
     float *values;            /* [count][rows, width] */

@@ -40,7 +40,8 @@ struct saliency_plan {
 };
 
 struct saliency {
-    double value, baseline; /* the answer to the question; the same at the baseline */
+    double value, baseline; /* `value`: the answer to the question; `baseline`: the same answer at
+                             * the baseline */
     double missing;         /* error of the sum of all numbers: sum - (value - baseline) */
 };
 

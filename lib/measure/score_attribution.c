@@ -73,7 +73,7 @@ struct splitting {
     const struct splitting *less; /* the text whose pairs are subtracted; NULL: none */
     double *pairs;                /* [parts of the query, parts of the key] */
     struct arena scratch;
-    struct arena *arena; /* of the report */
+    struct arena *arena; /* owns the report */
     struct err *err;
 };
 

@@ -49,7 +49,7 @@ struct score_plan {
     enum score_by by;
     size_t depth; /* most steps of the path behind the largest part of each side; 0: no path */
     const struct text_with_source *corrupt; /* a text whose pairs are subtracted; NULL: none */
-    const struct dictionary *dictionary;    /* whose features are parts; NULL: none */
+    const struct dictionary *dictionary;    /* a dictionary whose features are parts; NULL: none */
     size_t number;                          /* number of the text, for messages */
 };
 

@@ -577,7 +577,8 @@ int score_totals_report(struct report *report, const struct score_view *view,
     size_t last = totals->key_count - 1, next = totals->first;
     bool is_group = last && !totals->are_single;
     const char *row = is_group ? name_of(totals->names, last + 1, arena, err) : totals->names[last];
-    const struct score_total none = {"", totals->names}; /* for the columns if there is no row */
+    /* defines the columns if there is no row */
+    const struct score_total none = {"", totals->names};
     struct table_rows rows = {.most = num_max(totals->count, 1), .arena = arena, .err = err};
     struct table *table = arena_alloc(arena, 1, sizeof *table, err);
     struct facts *facts = facts_new(arena, err);

@@ -15,15 +15,15 @@
 
 struct score_view {
     const struct viewer *viewer;
-    struct report origin; /* from viewer_report: all but text and tables */
+    struct report origin; /* the report of viewer_report, without text and tables */
     bool bits;            /* surprisal, entropy and differences in bits, not nats */
     bool words;           /* a row for each word, not for each token */
     bool for_people;      /* the most likely tokens are a column, not a second table */
     bool fills;           /* rows are only the most likely tokens, for mask tokens or with `next` */
-    bool next;            /* only the most likely tokens after each text */
+    bool next;            /* rows are only the most likely tokens after each text */
     bool has_regions;     /* some text has regions */
     bool ends;            /* scores have the entropy after each text; so have the words */
-    bool lists;           /* only the most likely tokens, of all positions */
+    bool lists;           /* rows are only the most likely tokens, at all positions */
     bool of_rows;         /* words are rows of a table, the parts of the text, with columns */
     bool of_pairs;        /* some text is a pair */
 };
@@ -86,7 +86,7 @@ struct score_total {
                             * list of frequencies lacks */
     size_t count;          /* pairs, predictions or words */
     double correct;        /* correct predictions, or pairs with a likelier good text; a tie: 0.5 */
-    struct score_total *lines; /* [line_count] parts by model or condition */
+    struct score_total *lines; /* [line_count] the total of each model or condition */
     size_t line_count;
     size_t next; /* number, from 1, of the row to show after this one; 0: none */
 };

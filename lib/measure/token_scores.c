@@ -325,7 +325,8 @@ int scoring_run(struct scored *scored, const struct scoring *scoring,
                 const struct capture_request *asked, struct arena *arena, struct err *err)
 {
     struct machine *machine = &scoring->viewer->machine;
-    const struct progress_sink *sink = machine->progress; /* of tokens, not of a pass's layers */
+    /* counts tokens, not the layers of a pass */
+    const struct progress_sink *sink = machine->progress;
     const struct viewer *viewer = scoring->viewer;
     size_t words = viewer->model.config.vocab_size;
     struct score_reading reading = {

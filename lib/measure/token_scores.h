@@ -20,8 +20,9 @@ struct likely;
 
 struct token_score {
     float logprob;             /* in nats; NaN: no score, as of a causal model's first token */
-    float entropy;             /* of the distribution that predicts this token, in nats; or NaN */
-    size_t rank;               /* from 1, the most likely; 0: none */
+    float entropy;             /* entropy of the distribution that predicts this token, in nats;
+                                * NaN: no score */
+    size_t rank;               /* rank of the token, from 1, the most likely; 0: no score */
     const struct likely *best; /* [best_count] the most likely first; NULL: none */
     float begin;               /* with `begins`: log-probability that any token of `begins` comes */
 };
@@ -40,7 +41,7 @@ struct scoring {
     bool within_word;  /* also mask the later tokens of the token's word (Kauf and Ivanova, 2023) */
     size_t fill_count; /* best_count of mask tokens and, with `next`, of the next token */
     bool next;         /* instead of scores: the tokens that may follow a text, as for a mask */
-    bool ends;         /* also the entropy of the prediction after a text */
+    bool ends;         /* also compute the entropy of the prediction after a text */
     size_t context;    /* tokens of a window, at most; 0: texts are read whole */
     size_t stride;
     const bool *begins; /* [V] tokens that begin a word; NULL: none. A word ends where one of these

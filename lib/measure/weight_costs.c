@@ -486,6 +486,6 @@ void weight_costs_add_memory(struct memory *memory, const struct weight_costs_pl
         return;
     site_set_add(&selection.sites, SITE_LOGITS);
     viewer_add_memory(&pass, plan->viewers[0], &selection, pair, CAPTURE_ALL);
-    memory->held += 2 * pass.held; /* of the first model, and of another */
+    memory->held += 2 * pass.held; /* logits of the first model, and of another */
     memory->during = fmax(memory->during, pass.during);
 }

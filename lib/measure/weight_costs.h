@@ -25,7 +25,7 @@ struct weight_costs_plan {
     bool draws;                           /* add matrices for figures, which data do not have */
 };
 
-/* Refuse tensors of other names or shapes. */
+/* Refuse models whose tensors have other names or shapes. */
 int weight_costs_check(const struct model *a, const struct model *b, struct err *err);
 
 /* The table for data is "weights": a row for each tensor, then each layer. The arena owns it. */
