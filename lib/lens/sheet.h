@@ -59,8 +59,8 @@ static inline size_t axis_index(const struct axis *axis, size_t number)
 struct display {
     const char *title;          /* name in figures; NULL: the array's */
     const char *const *texts;   /* [rows, columns] instead of numbers; NULL: numbers */
-    const char *beside_texts;   /* name of the numbers that are shown as colours next to texts;
-                                 * NULL: no colours */
+    const char *beside_texts;   /* with texts: name of the numbers, which are shown as colours;
+                                 * NULL: no name */
     bool whole;                 /* numbers are integers */
     bool fraction;              /* colours range from 0 to 1, as values do without edits */
     bool parts;                 /* values are parts of a sum: figures show bars of the largest */
