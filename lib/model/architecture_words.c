@@ -6,7 +6,8 @@
 #include "base/num.h"
 #include "math/precision.h"
 
-/* Write which layers have a flag (0: experts), " in layers 0-4, 6"; nothing if all have it. */
+/* Write in which layers a flag is set, as " in layers 0-4, 6"; nothing if it is set in all. With
+ * flag 0: which layers have experts. */
 static void write_layers(struct buf *out, const struct config *c, unsigned flag)
 {
     size_t count = 0;
@@ -108,7 +109,8 @@ static void write_positions(struct buf *out, const struct config *c)
     }
 }
 
-/* Heads of layers that have others, and layers that read the keys and values of others. */
+/* Write the heads of layers with LAYER_WIDE, and which layers read the keys and values of
+ * others. */
 static void write_heads(struct buf *out, const struct config *c)
 {
     if (config_flags(c) & LAYER_WIDE) {
@@ -121,8 +123,8 @@ static void write_heads(struct buf *out, const struct config *c)
                    out->size ? "; " : "", c->n_layer - c->n_borrowing);
 }
 
-/* "gated delta rule in layers 0-2: 4 heads, 2 of keys, states of 4 × 3; convolution of 4 tokens;
- * 1.2 KiB of a text". */
+/* Write the mixers: "gated delta rule in layers 0-2: 4 heads, 2 of keys, states of 4 × 3;
+ * convolution of 4 tokens; 1.2 KiB for a text of any length". */
 static void write_mixers(struct buf *out, const struct config *c)
 {
     static const char *const rules[] = {[MIXER_CONVOLVE] = "short convolutions",
@@ -194,7 +196,8 @@ static void write_embedding(struct buf *out, const struct config *c)
                    (double)bf16_value(bf16_round(scale)));
 }
 
-/* "2 of 8 for each token, 14336 channels each in layers 3-61; a shared one of 2048 channels". */
+/* Write the experts: "2 of 8 for each token, 14336 channels each in layers 3-61; a shared one of
+ * 2048 channels". */
 static void write_experts(struct buf *out, const struct config *c)
 {
     const struct mixture *m = &c->mixture;
@@ -220,7 +223,7 @@ static void write_experts(struct buf *out, const struct config *c)
                    (double)c->clamp, (double)c->up_offset);
 }
 
-/* "x + attention(ln_1(x)), then x + mlp(ln_2(x))": the sublayers of a layer. */
+/* Write the sublayers of a layer: "x + attention(ln_1(x)), then x + mlp(ln_2(x))". */
 static void write_sublayers(struct buf *out, const struct layer *first)
 {
     static const char *const norms[] = {"ln_1", "ln_cross", "ln_2", "per_layer", "ln_1", "laurel"};
@@ -256,7 +259,7 @@ static void write_sublayers(struct buf *out, const struct layer *first)
     }
 }
 
-/* The layers of one kind: those with the same sublayers as `layer`. */
+/* Whether two layers have sublayers of the same kinds in the same order. */
 static bool is_like(const struct layer *layer, const struct layer *other)
 {
     bool like = layer->count == other->count;
@@ -265,7 +268,8 @@ static bool is_like(const struct layer *layer, const struct layer *other)
     return like;
 }
 
-/* Layer 0 and, if they differ, the first of each other kind: "0: …; 3: …". */
+/* Write the sublayers of layer 0 and, if there are layers of other kinds, of the first layer of
+ * each: "…; layer 3: …". */
 static void write_layer(struct buf *out, const struct config *c)
 {
     const struct layer *all = layer_of(c, BRANCH_TEXT, 0);
@@ -285,7 +289,8 @@ static void write_layer(struct buf *out, const struct config *c)
                    config_own_layers(c, c->n_layer));
 }
 
-/* "4 of the stream: layers work on copy 0, predict all and correct them". */
+/* Write the copies of the residual stream: "4 of the stream: layers work on copy 0, predict all and
+ * correct them". */
 static void write_copies(struct buf *out, const struct config *c)
 {
     if (c->copies.count)
@@ -293,7 +298,7 @@ static void write_copies(struct buf *out, const struct config *c)
                    c->copies.count, c->copies.active);
 }
 
-/* "0.95 of the gates in layers 0-9". */
+/* Write the share of an MLP's gates that become 0: "0.95 of the gates in layers 0-9". */
 static void write_sparsity(struct buf *out, const struct config *c)
 {
     for (size_t i = 0; i < c->n_layer && i < CONFIG_FLAGS_MAX; i++)

@@ -17,7 +17,8 @@
 #include "model/gguf/gguf_model.h"
 #include "model/layer.h"
 
-/* The files that are looked for, in turn: one with all tensors, or an index of several files. */
+/* The files that are looked for, in this order: one file with all tensors, or an index that names
+ * several files. */
 static const struct tensor_format {
     const char *single, *index;
     int (*open)(struct safetensors *tensors, const struct folder *folder, const char *name,
@@ -25,7 +26,7 @@ static const struct tensor_format {
 } formats[] = {
     {"model.safetensors", "model.safetensors.index.json", safetensors_open},
     {"pytorch_model.bin", "pytorch_model.bin.index.json", pytorch_open},
-    {GGUF_WEIGHTS_NAME, GGUF_WEIGHTS_NAME, gguf_tensors_open}, /* no index */
+    {GGUF_WEIGHTS_NAME, GGUF_WEIGHTS_NAME, gguf_tensors_open}, /* GGUF has no index */
 };
 
 static int open_shards(struct checkpoint *checkpoint, struct err *err)
@@ -65,7 +66,7 @@ static int list_shards(struct checkpoint *checkpoint, const struct json *map, st
     return err_if(failed);
 }
 
-/* Every tensor must be where the index says it is. */
+/* Check that every tensor is in the file that the index names for it. */
 static int check_places(const struct checkpoint *checkpoint, const struct json *map,
                         struct err *err)
 {
@@ -171,14 +172,16 @@ struct found_tensor checkpoint_find_exactly(const struct checkpoint *checkpoint,
 
 /* --- tensors of the table of parameters ------------------------------------------------------ */
 
-/* Put before a message which tensor of which file it is about; returns -1. */
+/* Put the names of the file and the tensor that a message is about before the message; returns
+ * -1. */
 static int blame(const struct checkpoint *checkpoint, const char *file, const char *tensor,
                  struct err *err)
 {
     return err_prefix(err, "'%s/%s': tensor '%s'", checkpoint->folder->path, file, tensor);
 }
 
-/* Whether shapes differ only in axes of size 1: [channels, 1, taps] and [channels, taps]. */
+/* Whether shapes are equal if axes of size 1 are left out, as in [channels, 1, taps] and [channels,
+ * taps]. */
 static bool equal_but_ones(const struct safetensors_entry *entry,
                            const struct family_layout *layout)
 {
@@ -200,7 +203,8 @@ static int check_entry(const struct safetensors_entry *entry, const struct famil
     char expected[PARAMETER_SHAPE_BYTES];
     char found[PARAMETER_SHAPE_BYTES];
     bool one = entry->count == 1 && entry->rank <= 1 && layout->rank == 1 && layout->shape[0] == 1;
-    size_t more = layout->rank == 1 && entry->rank == 2 && entry->shape[0] == 1; /* [1, E] as [E] */
+    /* 1 if the file has a row [1, E] as [E] is expected */
+    size_t more = layout->rank == 1 && entry->rank == 2 && entry->shape[0] == 1;
     bool same = entry->rank == layout->rank + more &&
                 !memcmp(entry->shape + more, layout->shape, layout->rank * sizeof *layout->shape);
     if (!one && !same && !(layout->squeezed && equal_but_ones(entry, layout)))
@@ -213,9 +217,9 @@ static int check_entry(const struct safetensors_entry *entry, const struct famil
     return 0;
 }
 
-/* Find a tensor by its name with the family's prefix, or without parts of the prefix, as the base
- * model alone has it; or with a wrapper before the name, or after the prefix; or with the prefix of
- * some classes for questions and of T5's for classes. */
+/* Find a tensor by its name with the family's prefix, or with only a part of the prefix, as in
+ * files of a model without a head. A file may also have a wrapper before the name or after the
+ * prefix, or the prefix of classifiers for questions or of T5's classifiers. */
 static struct found_tensor find_in_wrapper(const struct checkpoint *checkpoint, const char *name,
                                            const struct family_names *names)
 {
@@ -239,7 +243,8 @@ static struct found_tensor find_in_wrapper(const struct checkpoint *checkpoint, 
     return found.entry ? found : checkpoint_find_exactly(checkpoint, wrapped);
 }
 
-/* Find a tensor by its name, or as an old file calls the scale and shift of a norm. */
+/* Find a tensor by its name, or by the name that an old file has for the scale or shift of a
+ * norm. */
 static struct found_tensor find_tensor(const struct checkpoint *checkpoint, const char *name,
                                        const struct family_names *names)
 {
@@ -262,7 +267,7 @@ static struct found_tensor find_slot(const struct checkpoint *checkpoint,
     return find_tensor(checkpoint, name, config->family->names);
 }
 
-/* Whether both tensors are there and differ. */
+/* Whether both tensors are in the file, with different values. */
 static bool tensors_differ(const struct safetensors_entry *a, const struct safetensors_entry *b)
 {
     float numbers[DTYPE_BLOCK_MAX], others[DTYPE_BLOCK_MAX];
@@ -284,8 +289,8 @@ static bool tensors_differ(const struct safetensors_entry *a, const struct safet
     return false;
 }
 
-/* The stacks of an encoder-decoder may have tables of tokens of their own, which a variant of the
- * family names; most files have copies of one table. */
+/* An encoder and its decoder may each have a table of tokens; a variant of the family has the names
+ * of both tables. Most files have copies of one table. */
 static void find_tables(const struct checkpoint *checkpoint, struct config *config)
 {
     const struct slot text = slot_of_text(SLOT_TOKENS),
@@ -308,7 +313,8 @@ static void find_tables(const struct checkpoint *checkpoint, struct config *conf
         config->family = family;
 }
 
-/* Find a classifier. Its last matrix has a row for each class, and is not tied. */
+/* Find a classifier by the names of its tensors. Its last matrix has a row for each class and is
+ * not tied to the embedding. */
 static bool find_classes(const struct checkpoint *checkpoint, struct config *config)
 {
     const struct slot head = slot_of_text(SLOT_UNEMBED), dense = slot_of_text(SLOT_TRANSFORM);
@@ -350,7 +356,7 @@ static void find_end(const struct checkpoint *checkpoint, struct config *config)
         return;
     config->end = END_STREAM;
     for (const struct family *f = family; f->name && strcmp(f->name, family->name) == 0; f++) {
-        config->family = f; /* a variant has other names of the head */
+        config->family = f; /* a variant of the family has other names for the head */
         for (size_t i = 0; i < sizeof ends / sizeof *ends && config->end == END_STREAM; i++)
             if (find_slot(checkpoint, config, slot_of_text((int)ends[i].slot)).entry)
                 config->end = ends[i].end;
@@ -360,7 +366,8 @@ static void find_end(const struct checkpoint *checkpoint, struct config *config)
     config->family = family;
 }
 
-/* Count the layers that have the slot of a row, and those with its tensor in the file. */
+/* Count the layers that should have the tensor of a row, in `all`, and the layers whose tensor is
+ * in the file, in `found`. */
 static void count_row(size_t *all, size_t *found, const struct checkpoint *checkpoint,
                       const struct config *config, const struct family_row *row)
 {
@@ -375,8 +382,8 @@ static void count_row(size_t *all, size_t *found, const struct checkpoint *check
     }
 }
 
-/* Choose a variant of the family whose own names the file has, if there is one: each of a slot that
- * some layers have. */
+/* Choose a variant of the family if the file has a tensor for each name of the variant whose slot
+ * some layer has. */
 static void find_variant(const struct checkpoint *checkpoint, struct config *config)
 {
     const struct family *family = config->family;
@@ -410,7 +417,8 @@ void checkpoint_settle(const struct checkpoint *checkpoint, struct config *confi
 
 enum { CUTS = 3 };
 
-/* Find the tensor of a slot, to change its entry; NULL: there is none. */
+/* Find the entry of a slot's tensor, in order to change the entry; NULL: the file has no such
+ * tensor. */
 static struct safetensors_entry *entry_of(struct checkpoint *checkpoint,
                                           const struct config *config, struct slot slot)
 {
@@ -424,8 +432,8 @@ static struct safetensors_entry *entry_of(struct checkpoint *checkpoint,
     return NULL;
 }
 
-/* Find the convolutions of a layer's queries, keys and values, and how many rows each should have;
- * false: they need not be cut. */
+/* Find the tensors of the convolutions of a layer's queries, keys and values, and how many rows
+ * each should have; false: none has to be cut. */
 static bool find_cuts(struct safetensors_entry *entries[CUTS], size_t rows[CUTS],
                       struct checkpoint *checkpoint, const struct config *config, size_t layer)
 {
@@ -460,7 +468,7 @@ int checkpoint_cut_again(struct checkpoint *checkpoint, const struct config *con
     for (size_t layer = 0; layer < config->n_layer; layer++) {
         if (!find_cuts(entries, rows, checkpoint, config, layer))
             continue;
-        const size_t length = entries[0]->count / entries[0]->shape[0]; /* of a row, in numbers */
+        const size_t length = entries[0]->count / entries[0]->shape[0]; /* numbers in a row */
         const size_t bytes = dtype_bytes(entries[0]->dtype, length);
         char *all = arena_alloc(&checkpoint->arena, rows[0] + rows[1] + rows[2], bytes, err);
         if (!all)
@@ -479,7 +487,8 @@ int checkpoint_cut_again(struct checkpoint *checkpoint, const struct config *con
 
 /* --- tables of sinusoidal positions ----------------------------------------------------------- */
 
-/* Whether files may have such a table; its name, and its layout. */
+/* has_sines: whether files may have a table of sinusoidal positions in this branch; sines_name: the
+ * table's name; sines_layout: its shape. */
 static bool has_sines(const struct config *config, int branch)
 {
     return config->sinusoids && config->sines == SINES_HALVES &&
@@ -499,7 +508,8 @@ static struct family_layout sines_layout(const struct config *config)
 
 /* --- keys that config.json lacks -------------------------------------------------------------- */
 
-/* A tensor that does not fit, and the message that is to name the keys that decide about it. */
+/* A tensor whose shape is not as expected, and the message to which the names of the keys are added
+ * that decide about its shape. */
 struct misfit {
     const struct checkpoint *checkpoint;
     const struct config *config;
@@ -507,8 +517,8 @@ struct misfit {
     struct err *err;
 };
 
-/* Find the layout of the tensor by a config that is read in a trial; rank 0: there is no such
- * tensor. */
+/* Find the layout of the tensor if config.json had the value that the trial gives to a key; rank 0:
+ * there is no such tensor. */
 static int layout_of(struct family_layout *layout, const struct misfit *misfit,
                      const struct json *root, struct family_trial *trial)
 {
@@ -544,7 +554,7 @@ static int layout_of(struct family_layout *layout, const struct misfit *misfit,
     return err_if(failed || !slots);
 }
 
-/* Whether the layout of the tensor differs where the tried key has one of the other values. */
+/* Whether another value of the key that is tried changes the layout of the tensor. */
 static bool decides(const struct misfit *misfit, const struct json *root,
                     struct family_trial *trial, const struct family_layout *usual)
 {
@@ -573,7 +583,8 @@ static int name_absent(void *context, const struct json *root, struct err *err)
     struct buf names = {0};
     int failed = family_trial_begin(&trial, misfit->config->n_layer, err) ||
                  layout_of(&usual, misfit, root, &trial);
-    const size_t count = trial.count; /* further keys depend on values that are tried */
+    const size_t count = trial.count; /* keys that are found only while values are tried are not
+                                       * tried themselves */
     for (trial.key = 0; trial.key < count && !failed; trial.key++)
         if (decides(misfit, root, &trial, &usual))
             add_names(&names, trial.absent[trial.key]);
@@ -584,7 +595,7 @@ static int name_absent(void *context, const struct json *root, struct err *err)
     return err_if(failed);
 }
 
-/* Blame a tensor that does not fit, and name the keys whose absence may be the cause. */
+/* Report a tensor whose shape is not as expected, with the keys whose absence may be the cause. */
 static int blame_misfit(const struct checkpoint *checkpoint, const struct config *config,
                         const char *file, const char *tensor, struct err *err)
 {
@@ -630,7 +641,8 @@ int checkpoint_find(struct found_tensor *found, const struct checkpoint *checkpo
     char name[PARAMETER_NAME_BYTES];
     const struct family_row *row = config_row(config, slot);
     *found = (struct found_tensor){0};
-    if (row && row->bias && slot.id & 1) { /* "NAME.bias" of the matrix goes before row->bias */
+    if (row && row->bias && slot.id & 1) { /* the matrix may have "NAME.bias", which is preferred to
+                                            * row->bias */
         snprintf(name, sizeof name, "%s.bias", row->name);
         *found = checkpoint_find_exactly(checkpoint, name);
     }
@@ -651,7 +663,7 @@ int checkpoint_find(struct found_tensor *found, const struct checkpoint *checkpo
     return blame_misfit(checkpoint, config, file, name, err);
 }
 
-/* The rest of a name after `start`, or after the part of `start` behind one of its dots. */
+/* The rest of a name after `start`, or after the end of `start` that follows one of its dots. */
 static const char *name_after(const char *name, const char *start)
 {
     while (*start && strncmp(name, start, strlen(start)) != 0)
@@ -659,8 +671,8 @@ static const char *name_after(const char *name, const char *start)
     return name + strlen(start);
 }
 
-/* The layer in a tensor's name, of the encoder or of the text, after the prefix and the wrapper, in
- * any order, and `layers`: 12 in "h.12.attn…" and "transformer.h.12.attn…"; -1: none. */
+/* The layer in a tensor's name, 12 in "h.12.attn…" and "transformer.h.12.attn…", or -1. The prefix
+ * and the wrapper may come first, in any order; `of_encoder`: a layer of the encoder. */
 static long layer_in(const char *name, const struct config *config, bool of_encoder)
 {
     const struct family_names *names = config->family->names;
@@ -675,9 +687,9 @@ static long layer_in(const char *name, const struct config *config, bool of_enco
     return *name >= '0' && *name <= '9' ? strtol(name, NULL, 10) : -1;
 }
 
-/* Whether a tensor is a known extra: of layers for multi-token prediction, of images, a mask,
- * indices or frequencies of an older file, a copy of a table, a head that is tied, or an encoder's
- * other heads and the bias of its logits. */
+/* Whether a tensor is known to be no parameter: of layers for multi-token prediction, of images, a
+ * mask, indices or frequencies of an older file, a copy of a table, a tied head, another head of an
+ * encoder, or the bias of such a head's logits. */
 static bool is_no_parameter(const char *name, const struct config *config)
 {
     static const char *const endings[] = {".attention.bias",      ".attention.masked_bias",
@@ -687,7 +699,8 @@ static bool is_no_parameter(const char *name, const struct config *config)
                                             "audio_tower.",  "embed_vision.",
                                             "embed_audio.",  "visual.",
                                             "mtp."};
-    static const int idle[] = {SLOT_K, SLOT_V, SLOT_K_NORM, /* of layers that borrow keys */
+    static const int idle[] = {SLOT_K, SLOT_V, SLOT_K_NORM, /* in layers that read the keys of
+                                                             * another layer */
                                SLOT_COPY_SCALE};
     static const char *const of_encoders[] = {"pooler.",
                                               "cls.seq_relationship.",
@@ -775,7 +788,7 @@ int checkpoint_check_names(const struct checkpoint *checkpoint, const struct con
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
-/* The index of the first element that is not finite, or the count of elements. */
+/* The index of the first number that is infinite or NaN; the count of numbers if all are finite. */
 static size_t find_bad(const struct safetensors_entry *entry, float *bad)
 {
     float some[DTYPE_BLOCK_MAX];

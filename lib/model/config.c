@@ -100,7 +100,7 @@ bool config_has_start(const struct config *config)
 const char *config_kind_name(const struct config *config)
 {
     const struct family *family = config->family;
-    while (strchr(family->name, ' ')) /* a variant follows its family */
+    while (strchr(family->name, ' ')) /* a variant has a space in its name and follows its family */
         family--;
     return family->name;
 }
@@ -209,7 +209,7 @@ int config_edit_check(const struct config_edit *edit, const struct config *confi
         const struct config_key *key = edit->changes[i].key;
         bool has = key->kinds & 1 << config->kind;
         if (config->kind == MODEL_DECODER && strcmp(key->name, "hidden_act") == 0)
-            has = own && strcmp(own, key->name) == 0; /* the key depends on the family */
+            has = own && strcmp(own, key->name) == 0; /* only some families have this key */
         if (!has)
             return err_usage(err, "--set: a model of type \"%s\" has no '%s'",
                              config_kind_name(config), key->name);
@@ -217,7 +217,7 @@ int config_edit_check(const struct config_edit *edit, const struct config *confi
     return 0;
 }
 
-/* The index of the change of a member with this name; edit->count: it has none. */
+/* The index of the change of the key with this name; edit->count: the key is not changed. */
 static size_t change_of(const struct config_edit *edit, struct json_span name)
 {
     size_t index = 0;
@@ -231,14 +231,14 @@ static size_t change_of(const struct config_edit *edit, struct json_span name)
     return index;
 }
 
-/* Values are replaced where they are. New members follow the last one, each on a new line if the
- * closing bracket is on one. */
+/* A new value replaces the old one where it is. New members are added after the last one, each on a
+ * line of its own if the closing bracket is on one. */
 int config_edit_apply(struct buf *out, const struct config_edit *edit, const char *text,
                       size_t size, struct err *err)
 {
     struct json_cursor cursor;
     uint64_t found = 0;        /* bit i: the text has the key of change i */
-    assert(edit->count <= 64); /* bits of `found`; there are fewer keys */
+    assert(edit->count <= 64); /* `found` has 64 bits; there are fewer keys */
     if (json_cursor_open(&cursor, NULL, text, size, err))
         return -1;
     struct json_cursor inside = cursor;
@@ -246,7 +246,7 @@ int config_edit_apply(struct buf *out, const struct config_edit *edit, const cha
     json_cursor_count(&cursor, &members);
     if (json_cursor_kind(&inside) != '{' || !members)
         return err_set(err, "expected a JSON object with members");
-    const char *from = text; /* the text before `from` is written */
+    const char *from = text; /* the text before `from` is already in `out` */
     const char *end = text, *stop = text + size;
     json_cursor_enter(&inside);
     while (json_cursor_next(&inside)) {

@@ -1,17 +1,18 @@
-/* features.h: what of a config, or of the description that layer.h makes of it, needs code of its
+/* features.h: which properties of a config, or of its description (layer.h), need code of their
  * own, and which parts of the program have that code. The table is in features.c: a row for each
- * feature, with the purposes that support it. For other purposes a model that has it is refused:
+ * feature, with the purposes that support it. For other purposes a model with the feature is
+ * refused:
  *
  *     if (features_expect(TO_TRAIN, config, NULL, err)) ...
  *
  *     expected a model to train without a norm of embeddings or ALiBi, found one of type "bloom"
- */
+ * */
 #pragma once
 
 #include "base/err.h"
 #include "model/layer.h"
 
-/* The purpose of using a model. NO_PURPOSE supports no feature. */
+/* The purpose for which a model is used. NO_PURPOSE supports no feature. */
 enum purpose {
     TO_RUN,
     FOR_GRADIENTS,
@@ -29,7 +30,7 @@ enum purpose {
 extern const char *const feature_words[];
 extern const size_t feature_count;
 
-/* Some features, in words. */
+/* A list of features, in words. */
 enum { FEATURES_MAX = 128 };
 
 struct feature_list {
@@ -37,11 +38,13 @@ struct feature_list {
     size_t count;
 };
 
-/* Add the features that a purpose does not support: of a config; of a sublayer of one. */
+/* Add to a list the features that a purpose does not support: features of a config, or of one
+ * sublayer. */
 void features_find(struct feature_list *list, enum purpose purpose, const struct config *config);
 void features_of_sublayer(struct feature_list *list, enum purpose purpose,
                           const struct sublayer *sublayer, const struct config *config);
 
-/* Refuse a config with features that a purpose does not support; `name`: its model's, or NULL. */
+/* Refuse a config with features that a purpose does not support. `name`: name of the model for the
+ * message, or NULL. */
 int features_expect(enum purpose purpose, const struct config *config, const char *name,
                     struct err *err);

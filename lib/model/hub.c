@@ -9,9 +9,9 @@
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* Models named before names had owners, by the owners that they have now. */
+/* Models whose names are older than the owners in names, by the owner that each now has. */
 static const struct owner_row {
-    const char *owner, *models; /* separated by spaces */
+    const char *owner, *models; /* names of models, with spaces between them */
 } owners[] = {
     {"openai-community", "gpt2 gpt2-medium gpt2-large gpt2-xl openai-gpt"
                          " roberta-base-openai-detector roberta-large-openai-detector"},
@@ -41,7 +41,8 @@ static const char *const addresses[] = {"https://", "http://", "www.", "huggingf
 static const char part_characters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
                                       "0123456789._-";
 
-/* NULL: the name is not one of these, or has an owner. */
+/* The owner that the model of an old name now has; NULL: the name is not in the table, or has an
+ * owner. */
 static const char *find_owner(const char *model)
 {
     for (size_t i = 0; i < sizeof owners / sizeof *owners; i++)
@@ -50,7 +51,7 @@ static const char *find_owner(const char *model)
     return NULL;
 }
 
-/* Put the owner before a name of the table, which leaves room for it. */
+/* Put the owner and a slash before a name from the table. There is room for both. */
 static void add_owner(struct hub_name *name, const char *owner)
 {
     size_t size = strlen(owner);
@@ -59,7 +60,8 @@ static void add_owner(struct hub_name *name, const char *owner)
     name->model[size] = '/';
 }
 
-/* The size of `model` or `owner/model` at the beginning of a text; 0: there is none. */
+/* The size of `model` or `owner/model` at the beginning of a text; 0: the text begins with
+ * neither. */
 static size_t size_of_model(const char *text)
 {
     size_t size = *text == '.' ? 0 : strspn(text, part_characters);
@@ -67,7 +69,7 @@ static size_t size_of_model(const char *text)
     return rest ? size + 1 + rest : size;
 }
 
-/* A revision may have several parts, such as refs/pr/1, but no `..`. */
+/* Whether a text can be a revision. It may have several parts, such as refs/pr/1, but no `..`. */
 static bool is_revision(const char *text)
 {
     const char *end = text;
@@ -76,7 +78,7 @@ static bool is_revision(const char *text)
     return *text && !*end && *text != '/' && !strstr(text, "..") && end - text < HUB_REVISION_BYTES;
 }
 
-/* False: the text is not a name. */
+/* Read `owner/model` or `model`, with or without @revision; false: the text is no such name. */
 static bool parse_name(struct hub_name *name, const char *text)
 {
     size_t size = size_of_model(text);
@@ -89,7 +91,7 @@ static bool parse_name(struct hub_name *name, const char *text)
     return true;
 }
 
-/* An address may continue, for example with /tree/main. */
+/* Read a model's name from the path of a page's address, which may continue, as with /tree/main. */
 static bool parse_address(struct hub_name *name, const char *path)
 {
     size_t size = size_of_model(path);
@@ -110,7 +112,8 @@ bool hub_guess(struct hub_name *name, const char *text)
         if (strncmp(path, addresses[i], strlen(addresses[i])) == 0)
             path += strlen(addresses[i]);
     bool is_address = path != text;
-    if (strncmp(path, "./", 2) == 0 && !strchr(path + 2, '/')) /* a folder that is yet to be made */
+    /* a folder in this directory that does not exist yet */
+    if (strncmp(path, "./", 2) == 0 && !strchr(path + 2, '/'))
         path += 2;
     if (!(is_address ? parse_address : parse_name)(name, path))
         return false;
@@ -119,7 +122,8 @@ bool hub_guess(struct hub_name *name, const char *text)
         add_owner(name, known);
     snprintf(owner, sizeof owner, "%.*s", (int)strcspn(name->model, "/"), name->model);
     bool is_local =
-        !is_address && file_is_directory(owner); /* then it is a path, not a name of the Hub */
+        !is_address && file_is_directory(owner); /* the name is then a path in this directory, not a
+                                                  * name of the Hub */
     return known || (strchr(name->model, '/') && !is_local);
 }
 
@@ -136,12 +140,12 @@ static const struct cache_row {
     {"HOME", "/.cache/huggingface/hub"},
 };
 
-/* The folder models--owner--name of the cache has the model owner/name. */
+/* Name of a model's folder in the cache: models--OWNER--NAME. */
 #define FOLDER "models--"
 
-enum { COMMIT_BYTES = 128 }; /* limit; a commit has 40 */
+enum { COMMIT_BYTES = 128 }; /* limit of a commit's length, which is 40 today */
 
-/* *path is unchanged if no variable is set. */
+/* Set *path to the folder of the cache; *path is unchanged if no variable has it. */
 static int find_cache(const char **path, struct arena *arena, struct err *err)
 {
     const char *home = getenv("HOME");
@@ -157,7 +161,8 @@ static int find_cache(const char **path, struct arena *arena, struct err *err)
     return 0;
 }
 
-/* A branch or a tag is a file that names a commit; other revisions are commits. */
+/* Find the commit of a revision. A branch or a tag is a file that contains its commit; any other
+ * revision is a commit itself. */
 static int read_commit(char commit[COMMIT_BYTES], const char *folder, const char *revision,
                        struct arena *arena, struct err *err)
 {

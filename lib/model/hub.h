@@ -1,10 +1,10 @@
-/* hub.h: finds models of the Hugging Face Hub by name, in the Hub's cache on this machine. The
- * cache is only read, and no network is used.
+/* hub.h: finds models of the Hugging Face Hub by name, in the Hub's cache on this machine. It only
+ * reads the cache, and uses no network.
  *
  *     const char *path = NULL;
  *     if (hub_find(&path, "EleutherAI/pythia-70m@step3000", &arena, err)) ...
  *     if (path) ... a directory with the model's files
- */
+ * */
 #pragma once
 
 #include <stdbool.h>
@@ -20,7 +20,7 @@ enum {
 /* `owner/model` or `model`, with an optional @revision: a branch, a tag or a commit. */
 struct hub_name {
     char model[HUB_NAME_BYTES];
-    char revision[HUB_REVISION_BYTES]; /* "": main */
+    char revision[HUB_REVISION_BYTES]; /* empty: the branch main */
 };
 
 /* Guess the model of the Hub that an unknown name means: `owner/model`, an old name such as `gpt2`
@@ -28,12 +28,13 @@ struct hub_name {
  * existing directories. */
 bool hub_guess(struct hub_name *name, const char *text);
 
-/* Find the directory of a model in the cache as huggingface_hub does: in $HF_HUB_CACHE or
- * $HUGGINGFACE_HUB_CACHE, else below $HF_HOME, $XDG_CACHE_HOME/huggingface or ~/.cache/huggingface;
- * `gpt2` and other old names with or without their owner's. *path is unchanged if the cache lacks
- * the model; a missing revision is an error. The arena owns the path. */
+/* Find the directory of a model in the cache. As in huggingface_hub, the cache is $HF_HUB_CACHE or
+ * $HUGGINGFACE_HUB_CACHE, or else below $HF_HOME, $XDG_CACHE_HOME/huggingface or
+ * ~/.cache/huggingface. Old names such as `gpt2` are found with or without their owner. *path is
+ * unchanged if the cache lacks the model; a missing revision is an error. The arena owns the
+ * path. */
 int hub_find(const char **path, const char *text, struct arena *arena, struct err *err);
 
-/* Find the model of the cache that has an owner and otherwise the name of a text without an owner:
- * EleutherAI/pythia-70m for `pythia-70m`. *name is unchanged if there is none. */
+/* Find a model in the cache by a name without its owner: EleutherAI/pythia-70m for `pythia-70m`.
+ * *name is unchanged if there is none. */
 int hub_find_owned(const char **name, const char *text, struct arena *arena, struct err *err);

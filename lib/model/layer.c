@@ -9,7 +9,8 @@
 #include "model/family/family.h"
 #include "model/points.h"
 
-/* The norms of a style, and whether attention and MLP read the same stream. */
+/* For each block style: where its sublayers have norms, and whether attention and MLP read the same
+ * stream. */
 static const struct {
     bool norm_before, norm_out, norm_after, parallel;
 } styles[] = {
@@ -57,7 +58,7 @@ static struct head_rule make_head(const struct config *c, enum site_branch branc
     return rule;
 }
 
-/* The score rule of a layer's heads, with the config's mechanism. */
+/* Make the score rule of a layer's heads, with the changes of the config's mechanism. */
 static struct score_rule make_score(const struct config *c, const struct head_rule *head,
                                     enum site_branch branch, size_t layer)
 {
@@ -89,7 +90,7 @@ static struct score_rule make_score(const struct config *c, const struct head_ru
     };
     rule.scale = rule.base_scale;
     if (rule.kind == ATTENTION_SPARSE && branch == BRANCH_CROSS)
-        rule.kind = ATTENTION_DENSE; /* patterns are of self-attention */
+        rule.kind = ATTENTION_DENSE; /* a pattern is for attention of a text to itself */
     if (rule.kind == ATTENTION_SPARSE)
         rule.pattern = &m->pattern;
     if (score_bends(&rule))
@@ -99,7 +100,7 @@ static struct score_rule make_score(const struct config *c, const struct head_ru
     return rule;
 }
 
-/* The sublayers of a layer: its attention, in place of it or beside it a mixer, and its MLP. */
+/* Whether a layer has a mixer, in place of attention or parallel to it. */
 static bool has_mixer(const struct config *c, size_t layer)
 {
     return c->mixer.beside || config_layer_flags(c, layer) & LAYER_MIXER;
@@ -115,7 +116,8 @@ static bool has_mlp(const struct config *c, size_t layer)
     return c->style != STYLE_BARE && !(config_layer_flags(c, layer) & LAYER_NO_MLP);
 }
 
-/* Make a sublayer: its norms and the sites around it; `sum` is the stream after it. */
+/* Make a sublayer with its norms and the sites around it. `sum`: the site of the stream after
+ * it. */
 static struct sublayer make_sublayer(const struct config *c, enum sublayer_kind kind,
                                      enum site_branch branch, size_t layer)
 {
@@ -154,7 +156,8 @@ static struct sublayer make_sublayer(const struct config *c, enum sublayer_kind 
     return s;
 }
 
-/* x + norm(gate(x) · the layer's own input · W); with copies of the stream, without x. */
+/* Make the sublayer that adds norm(W · (gate(x) · the layer's own input)) to x. If the stream has
+ * copies, the sublayer replaces x instead. */
 static struct sublayer make_given(const struct config *c)
 {
     return (struct sublayer){
@@ -172,7 +175,7 @@ static struct sublayer make_given(const struct config *c)
     };
 }
 
-/* (x + y + norm(y · A · B)) / √2, of what attention read. */
+/* Make the low-rank branch: (x + y + norm(y · A · B)) / √2, where y is the input of attention. */
 static struct sublayer make_laurel(const struct config *c)
 {
     return (struct sublayer){
@@ -190,8 +193,8 @@ static struct sublayer make_laurel(const struct config *c)
     };
 }
 
-/* The number of standard deviations below which a normal number is with a probability of `share`,
- * by Newton's method; 0: 0. */
+/* The number of standard deviations below which a share of the normal distribution lies, by
+ * Newton's method; for a share of 0 the result is 0. */
 static float normal_quantile(double share)
 {
     enum { STEPS = 64 };
@@ -201,16 +204,17 @@ static float normal_quantile(double share)
     return (float)x;
 }
 
-/* The most sublayers of a layer: attention, attention to the source, a low-rank branch, an MLP, its
- * own input. */
+/* The most sublayers that a layer may have: attention, a mixer, attention to the source, a low-rank
+ * branch, an MLP, and one that reads the layer's own input. */
 static size_t most_sublayers(const struct config *c)
 {
     return 1 + c->mixer.beside + (c->n_encoder_layer > 0) + (c->laurel > 0) +
            (c->style != STYLE_BARE) + (c->given > 0);
 }
 
-/* Make the mixer, or the attention, of a layer of a stack, and attention to the source; or both,
- * which read the same norm, and whose outputs are added. */
+/* Make the sublayers of a layer that read tokens: attention or a mixer, and attention to the
+ * source. If a layer has attention and a mixer, both read the same norm, and their outputs are
+ * added. */
 static size_t make_readers(const struct config *c, enum site_branch stack, size_t layer,
                            struct sublayer *list)
 {
@@ -240,7 +244,8 @@ static size_t make_readers(const struct config *c, enum site_branch stack, size_
     return count;
 }
 
-/* Make the sublayers of a layer of a text (BRANCH_TEXT) or of its source (BRANCH_SOURCE). */
+/* Make the sublayers of a layer, of the text's stack (BRANCH_TEXT) or of the source's
+ * (BRANCH_SOURCE). */
 static struct layer make_layer(const struct config *c, enum site_branch stack, size_t layer,
                                struct sublayer *list)
 {
@@ -280,7 +285,8 @@ static struct layer make_layer(const struct config *c, enum site_branch stack, s
     if (c->given)
         list[made.all++] = make_given(c);
     struct sublayer *last = &list[made.all - 1];
-    if (made.count && mechanism_lacks(&c->mechanism, BLOCK_MLP)) { /* nor the layer's own input */
+    /* then the sublayer of the layer's own input is left out as well */
+    if (made.count && mechanism_lacks(&c->mechanism, BLOCK_MLP)) {
         last = &list[made.count - 1];
         enum site *end = last->norm_after ? last->at_after : last->at_sum;
         if (!c->copies.count)
@@ -390,7 +396,7 @@ static struct unembed_rule make_end(const struct config *c)
     return rule;
 }
 
-/* Make a stack and its layers, which are in made->layers from `first` on. */
+/* Make a stack. Its layers become made->layers[first] and those that follow. */
 static struct stack make_stack(const struct config *c, enum site_branch branch,
                                struct description *made, size_t first)
 {

@@ -27,33 +27,36 @@
 #include "model/score_rule.h"
 #include "model/site.h"
 
-enum { SUBLAYERS_MAX = 4 }; /* most of a layer */
+enum { SUBLAYERS_MAX = 4 }; /* most sublayers of one layer */
 
-/* From the input of a sublayer to queries, keys and values. */
+/* How queries, keys and values are made from the input of a sublayer. */
 struct head_rule {
     enum {
-        HEADS_PROJECTED, /* products with three matrices */
-        HEADS_LATENT,    /* keys and values from a narrow vector */
-        HEADS_AS_IS,     /* the input itself, head by head */
+        HEADS_PROJECTED, /* by products of the input with three matrices */
+        HEADS_LATENT,    /* keys and values are made from a narrow vector */
+        HEADS_AS_IS,     /* each head gets the same part of the input as query, key and value */
     } by;
     unsigned short kv_layer; /* the layer whose keys and values are read */
-    bool borrows;            /* it is an earlier layer: this one has none to compute or edit */
+    bool borrows;            /* the layer is an earlier one: this layer has no keys and values to
+                              * compute or edit */
     bool v_is_k;             /* values are the projected keys, before their norm and rotation */
     size_t heads, kv_heads, d_k, d_v;
-    size_t latent_q, latent_kv; /* widths of the narrow vectors; 0: none */
+    /* Channels of the narrow vectors for queries, and for keys and values; 0: there is none. */
+    size_t latent_q, latent_kv;
     struct head_norm norm;
-    const struct rotary *rotary; /* NULL: none */
-    float clip;                  /* of q, k and v to [-clip, clip]; 0: none */
-    bool no_out;                 /* the output is the heads side by side */
-    enum gate gate;              /* of the context */
-    /* Heads h and h + H/2 make one context: (weights of the first - lambda · weights of the second)
-     * · the values of both, side by side; then normed, and multiplied by 1 - differ. Where lambda
-     * begins; 0: each head has a context. */
+    const struct rotary *rotary; /* NULL: queries and keys are not rotated */
+    float clip;                  /* q, k and v are limited to [-clip, clip]; 0: no limit */
+    bool no_out;                 /* there is no output projection: the output is the heads, side by
+                                  * side */
+    enum gate gate;              /* the function of a gate that multiplies the context */
+    /* Not 0: heads h and h + H/2 make one context: (weights of head h - lambda · weights of head h
+     * + H/2) · the values of both heads, side by side; then it is normed, and multiplied by 1 -
+     * differ. lambda is `differ` plus a learned number. 0: each head has its own context. */
     float differ;
 };
 
-/* The number of contexts, and the width of one. The site of the weights that multiply values, and
- * the site that the output projection reads. */
+/* context_heads: the number of contexts; context_width: channels of one. context_map: the site of
+ * the weights that multiply the values; context_out: the site that the output projection reads. */
 static inline size_t context_heads(const struct head_rule *rule)
 {
     return rule->differ > 0 ? rule->heads / 2 : rule->heads;
@@ -64,15 +67,15 @@ static inline size_t context_width(const struct head_rule *rule)
     return rule->differ > 0 ? 2 * rule->d_v : rule->d_v;
 }
 
-/* Where the context of a head's own values begins in contexts [T, H · dv], counted in heads. */
+/* At which head's place in contexts [T, H · dv] the context of a head's own values begins. */
 static inline size_t context_column(const struct head_rule *rule, size_t head)
 {
     const size_t contexts = context_heads(rule);
     return head % contexts * (rule->heads / contexts) + head / contexts;
 }
 
-/* values [K / 2, keys, 2 dv]: the values of contexts of two heads, from v [K, keys, dv]. The
- * contexts of a pair of key/value heads follow one another: kv_head_of. */
+/* Make values [K / 2, keys, 2 dv] for contexts of two heads from v [K, keys, dv]. The two contexts
+ * for a pair of key/value heads follow one another, as in kv_head_of. */
 void context_values(float *values, const float *v, const struct head_rule *rule, size_t keys);
 
 static inline enum site context_map(const struct head_rule *rule)
@@ -85,7 +88,8 @@ static inline enum site context_out(const struct head_rule *rule)
     return rule->differ > 0 ? SITE_GATED : SITE_CONTEXT;
 }
 
-/* The number of query heads that share a key/value head; the key/value head of a query head. */
+/* kv_head_shared_by: how many query heads share a key/value head; kv_head_of: a query head's
+ * key/value head. */
 static inline size_t kv_head_shared_by(const struct head_rule *rule)
 {
     return rule->heads / rule->kv_heads;
@@ -96,154 +100,171 @@ static inline size_t kv_head_of(const struct head_rule *rule, size_t head)
     return head / kv_head_shared_by(rule);
 }
 
-/* The products of an MLP, or of each expert of a mixture, and how experts are chosen. */
+/* The products of an MLP or of each expert, and how experts are chosen. */
 struct mlp_rule {
     enum activation activation;
     bool gated, xielu;
-    bool given;  /* up is the layer's own input, in place of a product */
-    bool sparse; /* gate = max(gate - mean - deviations · deviation of the row, 0) */
+    bool given;  /* the layer's own input is used as `up`, in place of a product */
+    bool sparse; /* gate = max(gate - mean of the row - deviations · standard deviation of the row,
+                  * 0) */
     float deviations;
-    float clamp, up_offset; /* act(min(gate, clamp)) · (up within ±clamp + up_offset); 0: none */
-    float gate_slope;       /* as in struct config */
+    float clamp, up_offset; /* the product is act(min(gate, clamp)) · (up limited to ±clamp, +
+                             * up_offset); 0: neither */
+    float gate_slope;       /* as gate_slope in struct config */
     size_t inner;
-    const struct mixture *mixture; /* NULL: one MLP */
-    size_t chosen;                 /* experts of each token */
+    const struct mixture *mixture; /* NULL: one MLP, no experts */
+    size_t chosen;                 /* number of experts for each token */
 };
 
 /* The input of a sublayer. */
 enum sublayer_input {
     READS_STREAM,
-    READS_BLOCK_INPUT, /* parallel: what entered the block */
-    READS_LAST_INPUT,  /* parallel with one norm: the input of the sublayer before it */
+    READS_BLOCK_INPUT, /* parallel styles: the stream that entered the block */
+    READS_LAST_INPUT,  /* parallel styles with one norm: the same input as the sublayer before this
+                        * one */
 };
 
 struct sublayer {
     enum sublayer_kind kind;
-    enum site_branch branch; /* the branch whose sites and parameters it has */
+    enum site_branch branch; /* the branch whose sites and parameters the sublayer has */
     enum sublayer_input reads;
-    enum slot_id norm;   /* its norm: of the input, or of the sum */
-    bool norm_before;    /* a norm of the input */
-    bool norm_out;       /* a norm of its output, before it is added */
-    bool adds_twice;     /* that norm is of the sum of the stream and the output */
-    bool norm_after;     /* a norm of the sum; the result is the stream */
-    bool adds_to_normed; /* the output is added to the normed input (BLOOM) */
-    bool replaces;       /* there is no residual connection */
-    bool adds_input;     /* the input of the sublayer is added as well */
-    bool scales;         /* the sum is multiplied by a number of the layer */
+    enum slot_id norm;   /* the slot of its norm, which is of the input or of the sum */
+    bool norm_before;    /* the input goes through a norm */
+    bool norm_out;       /* the output goes through a norm before it is added */
+    bool adds_twice;     /* norm_out is a norm of the sum of stream and output, not of the output */
+    bool norm_after;     /* the sum goes through a norm, and the stream is the result */
+    bool adds_to_normed; /* the output is added to the normed input, not to the stream (BLOOM) */
+    bool replaces;       /* there is no residual connection: the output replaces the stream */
+    bool adds_input;     /* the sublayer's input is added to the sum as well */
+    bool scales;         /* the sum is multiplied by a number that the layer has */
     bool corrects, spreads;
-    float factor;     /* factor of the output, before it is added */
-    float sum_factor; /* factor of the sum */
-    /* Ids of sites, the same in all branches; SITE_EMBEDDING: none. */
+    float factor;     /* the output is multiplied by it before it is added */
+    float sum_factor; /* the sum is multiplied by it */
+    /* Ids of sites, which are the same in all branches; SITE_EMBEDDING: there is no such site. */
     enum site at_input, at_out, at_out_norm;
-    enum site at_sum[3], at_after[3]; /* the stream, before and after norm_after */
+    enum site at_sum[3], at_after[3]; /* the stream before norm_after, and after it */
     struct head_rule head;
     struct score_rule score;
     struct mlp_rule mlp;
-    const struct mixer *mixer; /* of SUBLAYER_MIX, else NULL */
+    const struct mixer *mixer; /* NULL unless `kind` is SUBLAYER_MIX */
 };
 
-/* The branch that has the sites of the stream around a sublayer, and its norms. */
+/* The branch that has the sites of the stream around a sublayer, and the sublayer's norms. */
 static inline enum site_branch sublayer_outside(const struct sublayer *sublayer)
 {
     return sublayer->branch == BRANCH_MIXER ? BRANCH_TEXT : sublayer->branch;
 }
 
-/* Sublayers from index `count` on have parameters, but --without leaves them out. Norms that it
- * leaves out stay in the list, as they are announced. */
+/* A layer runs `count` sublayers. The sublayers from index `count` to `all` have parameters but are
+ * left out by --without. Norms that --without leaves out stay in the list: the pass still announces
+ * their sites. */
 struct layer {
     size_t count, all;
     const struct sublayer *sublayers; /* [all] */
 };
 
-/* The MLP, the attention, or the mixer, of a branch that a layer runs; NULL: it has none. */
+/* The MLP, the attention or the mixer that a layer runs in a branch; NULL: the layer runs none
+ * there. */
 const struct sublayer *layer_mlp(const struct layer *layer, enum site_branch branch);
 const struct sublayer *layer_attention(const struct layer *layer, enum site_branch branch);
 const struct sublayer *layer_mixer(const struct layer *layer);
 
-/* The last site of the stream after a sublayer; SITE_EMBEDDING: none. The branch that has a site of
- the stream after it. */
+/* sublayer_end: the last site of the stream after a sublayer, or SITE_EMBEDDING if it has none.
+ * sublayer_stream_branch: the branch that has such a site after the sublayer. */
 enum site sublayer_end(const struct sublayer *sublayer);
 enum site_branch sublayer_stream_branch(const struct sublayer *sublayer, enum site id);
 
-/* The share of tokens that ESM's training kept. */
+/* The share of tokens that were not masked in the training of ESM. */
 #define EMBED_KEPT 0.88
 
-/* From ids to the stream that enters the first layer. */
+/* How ids become the stream that enters the first layer. */
 struct embed_rule {
-    size_t width, rows; /* width and rows of the table of tokens */
-    bool own_table;     /* a source has a table of tokens of its own */
-    float scale;        /* factor of the token's row alone */
-    bool drops_masks;   /* rows of masks are 0; others are multiplied by EMBED_KEPT / (share of the
-                         * tokens that are not masks), as in the training of ESM */
-    long long mask;     /* the id of a mask */
+    size_t width, rows; /* channels and rows of the table of tokens */
+    bool own_table;     /* the source has its own table of tokens */
+    float scale;        /* the token's row is multiplied by it, before anything is added */
+    bool drops_masks;   /* rows of masks become 0; others are multiplied by EMBED_KEPT / (share of
+                         * the text's tokens that are not masks), as in the training of ESM */
+    long long mask;     /* the token id of a mask */
     enum {
         POSITIONS_NONE,
-        POSITIONS_TABLE,        /* a row is added */
+        POSITIONS_TABLE,        /* a learned row for each position is added */
         POSITIONS_SINES,        /* sines and cosines, alternating ("Attention is all you need") */
         POSITIONS_SINES_HALVES, /* all sines, then all cosines (Marian) */
-        POSITIONS_SINES_OFFSET, /* all sines, then all cosines, of other angles (M2M-100) */
+        POSITIONS_SINES_OFFSET, /* as SINES_HALVES, with other angles (M2M-100) */
     } positions;
-    size_t first;             /* row of the first token's position */
-    bool counted;             /* positions number the tokens that are not padding */
-    long long padding;        /* id of the padding token, whose row is the one before the first */
-    size_t segments;          /* rows of the table of segments; 0: none */
-    size_t given, given_rows; /* channels of each layer's own input; rows of its table of tokens */
-    bool given_lenient;       /* as in struct config */
+    size_t first;      /* row of the first token in the table of positions */
+    bool counted;      /* positions count only tokens that are not padding */
+    long long padding; /* the token id of padding, whose row is just before the row
+                               * `first` */
+    size_t segments;   /* rows of the table of segments; 0: none */
+    /* given: channels of the input that each layer has of its own (0: none), from a table of tokens
+     * with given_rows rows. */
+    size_t given, given_rows;
+    bool given_lenient; /* as given_lenient in struct config */
     bool norm;
-    enum { PROJECT_NEVER, PROJECT_TOKENS, PROJECT_LAST } project; /* tokens alone; the whole sum */
+    /* PROJECT_TOKENS: the token's row alone is projected; PROJECT_LAST: the whole sum is */
+    enum { PROJECT_NEVER, PROJECT_TOKENS, PROJECT_LAST } project;
 };
 
-/* From the last stream to the result of the model. */
+/* How the stream after the last layer becomes the result of the model. */
 struct unembed_rule {
-    bool norm;          /* ln_f; in the stack of a source all else is 0 */
-    bool project;       /* to the width of the table of tokens */
-    enum slot_id dense; /* a dense layer with an activation, before the last matrix, or SLOT_NONE */
+    bool norm;    /* there is a norm, ln_f. In the source's stack all other fields are 0. */
+    bool project; /* the stream is projected to the channels of the token embeddings */
+    /* The slot of a dense layer with an activation, before the last matrix; SLOT_NONE: there is
+     * none. */
+    enum slot_id dense;
     enum activation activation;
-    bool dense_norm;    /* a norm of that layer: SLOT_TRANSFORM_NORM */
+    bool dense_norm;    /* the dense layer has a norm, SLOT_TRANSFORM_NORM */
     bool first_only;    /* the dense layer reads only the first token: a pooler */
-    bool mean;          /* it reads, in place of each token, the mean of all */
+    bool mean;          /* for each token, the dense layer reads the mean of all tokens */
     bool bias;          /* there is a bias of the logits */
-    size_t logits;      /* how many: of tokens, or of classes */
-    float divisor, cap; /* of the logits: logit / divisor, then cap · tanh(logit / cap); 0: none */
+    size_t logits;      /* number of logits: size of the vocabulary, or number of classes */
+    float divisor, cap; /* a logit is divided by `divisor`, then becomes cap · tanh(logit / cap); 0:
+                         * neither */
     enum site at_dense,
-        at_result; /* results of the dense layer and the last matrix; SITE_EMBEDDING: none */
+        at_result; /* sites of the results of the dense layer, and of the last matrix;
+                    * SITE_EMBEDDING: none */
 };
 
-/* A stack of layers with its two ends: a text's (BRANCH_TEXT), or its encoder's (BRANCH_SOURCE),
- * which may have no layers: then the source is embedded, and no more. */
+/* A stack of layers with both its ends, the embedding and what follows the layers: the text's stack
+ * (BRANCH_TEXT) or the source's (BRANCH_SOURCE). If the source's has no layers, the source is only
+ * embedded. */
 struct stack {
     enum site_branch branch;
-    size_t width, layers, heads; /* heads: the most of a layer */
+    size_t width, layers, heads; /* heads: the most of any layer */
     const struct layer *layer;   /* [layers] */
-    struct head_rule head;       /* of layers without attention, for sizes alone */
+    struct head_rule head;       /* for sizes, where a layer has no attention */
     struct stream_copies copies;
     struct embed_rule embed;
     struct unembed_rule unembed;
 };
 
-/* The description of a config: a stack for texts, and one for their sources; their points. */
+/* The description of a config: a stack for texts, a stack for their sources, and their points. */
 struct model_point;
 struct layer_points;
 struct description {
-    const struct config *owner; /* copies of the config borrow the description */
+    const struct config *owner; /* frees the description; copies of this config only borrow it */
     struct stack text, source;
-    struct model_point *points; /* pass_count of the pass, in its order, then effective ones */
+    struct model_point *points; /* the first pass_count points in the order of the pass, then
+                                 * effective ones */
     size_t point_count, pass_count, point_room;
-    struct layer_points *of_layer;     /* of `layers` */
-    struct site_set sites, pass_sites; /* that a layer has, or the model; without effective ones */
-    unsigned first_point[SITE_COUNT];  /* of each of these sites: the index of its first point */
-    struct site_set left_out;          /* sites of sublayers that --without leaves out */
-    struct layer layers[];             /* layers of the text, then of the source */
+    struct layer_points *of_layer; /* for each layer in `layers` */
+    /* The sites that some layer or the model has. pass_sites: without effective sites. */
+    struct site_set sites, pass_sites;
+    unsigned first_point[SITE_COUNT]; /* for each site in `sites`, the index of its first point */
+    struct site_set left_out;         /* sites of sublayers that --without leaves out */
+    struct layer layers[];            /* the text's layers, then the source's */
 };
 
-/* Make the description of a config; make it anew after a change of the config or its mechanism, in
- * the same memory. A copy of a config that is changed gets one of its own. config_release frees
- * only the config's own. */
+/* Make the description of a config, or make it again in the same memory after the config or its
+ * mechanism has changed. A copy of a config that is changed gets a description of its own.
+ * config_release frees a description only for its owner. */
 int config_describe(struct config *config, struct err *err);
 void config_release(struct config *config);
 
-/* The stack of a branch: cross-attention is in the text's. Whether the source's has layers. A
- * layer, and the attention of a branch in it; NULL: the branch has none. */
+/* stack_of: the stack of a branch; attention to the source is in the text's stack. has_encoder:
+ * whether the source's stack has layers. layer_of: a layer; attention_of: a layer's attention in a
+ * branch, or NULL if there is none. */
 static inline const struct stack *stack_of(const struct config *config, enum site_branch branch)
 {
     return branch == BRANCH_SOURCE ? &config->description->source : &config->description->text;
@@ -261,7 +282,7 @@ static inline const struct layer *layer_of(const struct config *config, enum sit
     return &stack_of(config, branch)->layer[layer];
 }
 
-/* The number of logits of a token: of the words of the vocabulary, or of classes. */
+/* The number of logits of a token: the size of the vocabulary, or the number of classes. */
 static inline size_t config_logits(const struct config *config)
 {
     return stack_of(config, BRANCH_TEXT)->unembed.logits;
@@ -273,21 +294,24 @@ static inline const struct sublayer *attention_of(const struct config *config,
     return layer_attention(layer_of(config, branch, layer), branch);
 }
 
-/* The first attention of a branch; NULL: no layer has any. */
+/* The attention of a branch in the first layer that has one; NULL: no layer has one. */
 const struct sublayer *first_attention(const struct config *config, enum site_branch branch);
 
-/* The heads of a layer of a branch's stack; if it has no layers, of the text's first. */
+/* The head rule of a layer in a branch's stack; of the text's first layer if the stack has no
+ * layers. */
 const struct head_rule *stack_head(const struct config *config, enum site_branch branch,
                                    size_t layer);
 
-/* Bytes of what all mixers of a model keep of a text, whatever its length. */
+/* How many bytes all mixers of a model keep of a text. The text's length makes no difference. */
 size_t layers_mixed_bytes(const struct config *config);
 
-/* The architecture of a config in words, a line for each row: for `info` (architecture_words.c). */
+/* A line of `info` about the architecture of a config, in words (architecture_words.c). */
 struct buf;
 struct architecture_row {
-    const char *name;                                            /* "norms" */
-    void (*write)(struct buf *out, const struct config *config); /* writes nothing: no line */
+    /* name of the line, such as "norms" */
+    const char *name;
+    /* if it writes nothing the line is left out */
+    void (*write)(struct buf *out, const struct config *config);
 };
 
 extern const struct architecture_row architecture_rows[];

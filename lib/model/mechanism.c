@@ -10,7 +10,7 @@
 #include "model/layer.h"
 
 enum {
-    SIZE_MAX_GIVEN = 100000000, /* largest number of --attention: more tokens than any text has */
+    SIZE_MAX_GIVEN = 100000000, /* largest number in --attention; no text has as many tokens */
     SCALE_MAX = 1000000,
 };
 
@@ -52,7 +52,7 @@ static struct mechanism_word word_up_to(const char *text, const char *ends)
 
 /* --- attention -------------------------------------------------------------------------------- */
 
-/* The row of a name; NULL with `err` if there is none. */
+/* Find the row of a kind of attention by its name; NULL with `err`: there is none. */
 static const struct attention_kind_row *find_attention(struct mechanism_word word, struct err *err)
 {
     struct buf known = {0};
@@ -278,7 +278,7 @@ static int check_family(const struct mechanism *m, const struct config *config, 
                                "found one of type \"%s\": a segment has no distance",
                                config_kind_name(config));
     const struct layer *first = layer_of(config, BRANCH_TEXT, 0);
-    bool apart = true; /* the sublayers read the stream one after the other */
+    bool apart = true; /* true: each sublayer reads the stream after the one before */
     for (const struct sublayer *s = first->sublayers; s < first->sublayers + first->all; s++)
         apart &= s->reads == READS_STREAM && !s->adds_to_normed;
     if (!apart && mechanism_lacks(m, BLOCK_RESIDUAL))
@@ -319,7 +319,8 @@ int mechanism_check(const struct mechanism *m, const struct config *config, stru
     if (m->kind == ATTENTION_LOWRANK && config->causal)
         return err_usage(err, "--attention lowrank: expected a model without a causal mask: a "
                               "segment also contains later tokens");
-    if (m->kind == ATTENTION_LOWRANK && m->dropout > 0) /* tokens of a segment share one weight */
+    if (m->kind == ATTENTION_LOWRANK && m->dropout > 0) /* tokens of a segment have one weight,
+                                                         * which dropout would have to split */
         return err_usage(err, "--dropout cannot be combined with --attention lowrank");
     return check_family(m, config, err);
 }

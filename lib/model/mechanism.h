@@ -1,9 +1,10 @@
-/* mechanism.h: changes of a trained model by --attention, --mask-after, --scale, --dropout,
- * --attention-temperature and --without. A part of the config; all zero is the unchanged model.
+/* mechanism.h: how the options --attention, --mask-after, --scale, --dropout,
+ * --attention-temperature and --without change a trained model. A mechanism is part of a config; if
+ * all its fields are 0 the model is unchanged.
  *
  *     if (mechanism_set_attention(&config.mechanism, "window:4+random:2", err) ||
  *         mechanism_check(&config.mechanism, &config, err)) ...
- */
+ * */
 #pragma once
 
 #include <stdint.h>
@@ -16,21 +17,24 @@ struct config;
 
 enum attention_kind {
     ATTENTION_DENSE,  /* all keys that the mask allows */
-    ATTENTION_SPARSE, /* the keys of a pattern */
+    ATTENTION_SPARSE, /* only keys that are in a pattern */
     ATTENTION_LINEAR, /* φ(q) · Σ φ(k) vᵀ / (φ(q) · Σ φ(k)), φ(x) = elu(x) + 1: running sums */
-    ATTENTION_BLOCKED, /* dense, block by block of keys, with an online softmax */
-    ATTENTION_LOWRANK, /* dense, with the mean key and value of each of `segments` parts */
+    ATTENTION_BLOCKED, /* as dense, but one block of keys after the other, with an online softmax */
+    ATTENTION_LOWRANK, /* as dense, but the text is cut into `segments` parts, each with its mean
+                        * key and value */
     ATTENTION_KINDS,
 };
 
-/* Keys that a query attends to in sparse attention, if visible: by any member that is not 0.
+/* The pattern of sparse attention. A query attends to a visible key if the key is in the set of any
+ * member that is not 0:
  *
  *     window   `window` keys up to the query's own; without a mask also the next `window` - 1
  *     stride   keys at a distance that is a multiple of `stride`
  *     global   the first `global` keys; the first `global` queries attend to all keys
  *     random   the query's own, and up to `random` others, drawn by the seed for each query
  *     root     1: a window and a stride of √S, rounded up, for a text of S keys
- *     log      1: keys at the distances 0, 1, 2, 4, 8, … */
+ *     log      1: keys at the distances 0, 1, 2, 4, 8, …
+ * */
 struct pattern {
     size_t window, stride, global, random, root, log;
     uint64_t seed;
@@ -42,22 +46,24 @@ enum scale_method {
     SCALE_NUMBER,
 };
 
-/* Modules that --without leaves out; a norm then returns its input. */
+/* Modules that --without can leave out. A norm that is left out returns its input. */
 enum block_module { BLOCK_MLP, BLOCK_NORM, BLOCK_RESIDUAL, BLOCK_POSITIONS, BLOCK_MODULES };
 
 struct mechanism {
     enum attention_kind kind;
-    struct pattern pattern; /* keys of sparse attention */
-    size_t block;           /* keys of a block */
-    size_t segments;        /* of low-rank attention; a text with fewer keys has one for each */
-    bool renormalise; /* --mask-after: softmax over all keys, then masked ones are set to 0 and
-                               rows divided by their sum; else the mask is -inf before it */
+    struct pattern pattern; /* ATTENTION_SPARSE: the keys that queries attend to */
+    size_t block;           /* ATTENTION_BLOCKED: number of keys in a block */
+    size_t segments;        /* ATTENTION_LOWRANK: number of segments; a text with fewer keys has a
+                             * segment for each */
+    bool renormalise; /* --mask-after: the softmax is over all keys, then weights of masked keys
+                       * become 0 and each row is divided by its sum. Else masked scores are
+                       * -infinity before the softmax. */
     enum scale_method scale_method;
-    float scale;       /* the number of SCALE_NUMBER */
-    float temperature; /* divides scores; 0: none */
+    float scale;       /* SCALE_NUMBER: the scale */
+    float temperature; /* scores are divided by it; 0: they are not */
     float dropout;     /* probability that a weight becomes 0; others are divided by 1 - dropout */
     uint64_t seed;     /* seed of the dropout, and of random keys without a seed of their own */
-    unsigned without;  /* 1 << module of each module that is left out */
+    unsigned without;  /* bit 1 << BLOCK_… is set for each module that is left out */
 };
 
 static inline bool mechanism_lacks(const struct mechanism *mechanism, enum block_module module)
@@ -65,19 +71,20 @@ static inline bool mechanism_lacks(const struct mechanism *mechanism, enum block
     return mechanism->without >> module & 1;
 }
 
-/* Refuse settings that exclude each other or do not fit the model (usage), or that are not
- * supported for it, for example with ALiBi. */
+/* Refuse settings that exclude each other or do not fit the model (errors of usage), or that are
+ * not supported for the model, for example with ALiBi. */
 int mechanism_check(const struct mechanism *mechanism, const struct config *config,
                     struct err *err);
 
 /* --- names ----------------------------------------------------------------------------------- */
 
-/* The kinds of attention, for help. */
+/* A kind of attention that --attention can set, for help and for parsing. */
 struct attention_kind_row {
     const char *name;
-    const char *numbers; /* help for the number after a colon, "W"; or NULL */
+    const char *numbers; /* the number after a colon as help shows it, such as "W"; NULL: there is
+                          * none */
     enum attention_kind kind;
-    size_t offset; /* where struct mechanism has the number; 0: there is none */
+    size_t offset; /* offset of this number in struct mechanism; 0: there is none */
     const char *about;
 };
 
@@ -91,9 +98,10 @@ int mechanism_set_attention(struct mechanism *mechanism, const char *text, struc
 int mechanism_set_scale(struct mechanism *mechanism, const char *text, struct err *err);
 int mechanism_set_without(struct mechanism *mechanism, const char *text, struct err *err);
 
-/* Names of the modules, "mlp". Write the kind of attention, "window:4+global:1"; the same as a text
- * in the arena, NULL with `err`. Write all differences from the unchanged model, "attention
- * window:4, scale 1"; nothing if there are none. */
+/* block_module_names: names such as "mlp". mechanism_write_attention: write the kind of attention,
+ * "window:4+global:1"; mechanism_attention_name: the same as a text in the arena, or NULL with
+ * `err`. mechanism_write: write all differences from the unchanged model, "attention window:4,
+ * scale 1"; nothing if there are none. */
 extern const char *const block_module_names[BLOCK_MODULES];
 void mechanism_write_attention(struct buf *out, const struct mechanism *mechanism);
 const char *mechanism_attention_name(const struct mechanism *mechanism, struct arena *arena,

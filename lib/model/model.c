@@ -43,7 +43,7 @@ static bool is_path(const char *name)
     return strchr("./~", *name) || gguf_is_named(name);
 }
 
-/* Suggest the folder of a file, if it has a model. */
+/* If a name is a file's name, and its folder has a model, suggest the folder. */
 static void suggest_folder(const char *name, struct err *err)
 {
     const char *slash = strrchr(name, '/');
@@ -56,7 +56,8 @@ static void suggest_folder(const char *name, struct err *err)
     buf_release(&path);
 }
 
-/* Suggest a spelling for ~, a model of the Hub, the nearest name, or the list of names. */
+/* Suggest for an unknown name: a spelling without ~, a model of the Hub, the nearest name, or the
+ * list of names. */
 static void suggest_model(const char *name, struct err *err)
 {
     char guess[NAMES_GUESS_BYTES];
@@ -117,8 +118,8 @@ static int unknown_model(const char *name, struct err *err)
     return -1;
 }
 
-/* Search the folders of ATTN_MODEL_PATH, separated by colons, for a directory or GGUF file of this
- * name, or for NAME.gguf; *path remains NULL if none has it. */
+/* Search the folders of ATTN_MODEL_PATH, which are separated by colons, for a directory or a GGUF
+ * file with this name, or for NAME.gguf. If none has it *path remains NULL. */
 static int find_in_folders(const char **path, const char *name, struct arena *arena,
                            struct err *err)
 {
@@ -141,8 +142,8 @@ static int find_in_folders(const char **path, const char *name, struct arena *ar
     return 0;
 }
 
-/* Many directories, and repositories of the Hub, have only GGUF files: choose a single one; several
- * are an error. */
+/* If a directory has GGUF files but no other weights, as many in the Hub do, set *path to its only
+ * GGUF file. Several GGUF files are an error. */
 static int choose_gguf(const char **path, struct arena *arena, struct err *err)
 {
     struct folder folder = {.path = *path};
@@ -173,7 +174,7 @@ static int choose_gguf(const char **path, struct arena *arena, struct err *err)
     return err_if(count > 1 || !*path);
 }
 
-/* Whether a path is a directory; -1: it cannot be accessed. */
+/* Set *is_directory; -1: the path cannot be accessed. */
 static int check_directory(bool *is_directory, const char *path, struct err *err)
 {
     errno = 0;
@@ -201,7 +202,8 @@ int model_find(struct folder *folder, const char *name, struct arena *arena, str
         return -1;
     if (!path)
         return unknown_model(name, err);
-    const char *found = path = arena_path(arena, path, err); /* path may become a file in it */
+    const char *found = path = arena_path(arena, path, err); /* choose_gguf may change `path` to a
+                                                              * file in the directory */
     if (!path || check_directory(&is_directory, path, err) ||
         (is_directory && choose_gguf(&path, arena, err)))
         return -1;

@@ -1,9 +1,9 @@
-/* model.h: a model, opened: its config and its weights.
+/* model.h: a model that is open: its config and its weights.
  *
  *     struct model model = {0};
  *     if (model_open(&model, "life", err)) ...
  *     model_release(&model);
- */
+ * */
 #pragma once
 
 #include "base/file.h"
@@ -11,7 +11,8 @@
 #include "model/config.h"
 #include "model/weights.h"
 
-/* The models in the binary (models/embed.sh), the default first. A model's name is its `path`. */
+/* The models in the binary (models/embed.sh); the default model is the first. The name of a model
+ * is the `path` of its folder. */
 extern const struct folder bundled_models[]; /* [bundled_count] */
 extern const size_t bundled_count;
 extern const char bundled_default[];
@@ -20,36 +21,42 @@ extern const char bundled_default[];
 extern const struct folder bundled_dictionaries[]; /* [bundled_dictionary_count] */
 extern const size_t bundled_dictionary_count;
 
-/* Find a bundled model, or dictionary, by its exact name; NULL: there is none. */
+/* Find a bundled model, or a bundled dictionary, by its exact name; NULL: there is none. */
 const struct folder *bundled_find(const char *name);
 const struct folder *bundled_find_dictionary(const char *name);
 
 struct model {
-    const char *name;           /* as it was given, the default's, or the folder's path; borrowed */
-    struct folder folder;       /* its `opened` is the next field */
-    struct opened_files opened; /* names of the files that were read: config, weights, tokenizer */
-    struct arena arena;         /* memory of the folder: its path, the files of a GGUF file */
+    /* The name as it was given, or the default model's name, or the folder's path; the model
+     * borrows it. */
+    const char *name;
+    struct folder folder;       /* folder.opened is &opened */
+    struct opened_files opened; /* names of all files that were read: of config, weights and
+                                 * tokenizer */
+    /* Memory of the folder: its path, and the files that a GGUF file's folder has in memory. */
+    struct arena arena;
     struct config config;
     struct weights weights;
-    size_t context; /* n_positions before --long lifted it; 0: not lifted */
+    size_t context; /* n_positions as it was before --long raised it; 0: --long did not */
 };
 
-/* Find the folder of a name: a bundled model, else a directory or a GGUF file, else one in a folder
- * of ATTN_MODEL_PATH, else one in the Hugging Face Hub's cache (hub.h). A `name` of NULL: the
- * default model. The arena must outlive the folder. Errors may suggest a name. */
+/* Find the folder of a name: a bundled model, or else a directory or a GGUF file, or else a model
+ * in a folder of ATTN_MODEL_PATH, or else one in the Hugging Face Hub's cache (hub.h). `name` NULL:
+ * the default model. The arena must outlive the folder. The error for an unknown name may suggest
+ * another. */
 int model_find(struct folder *folder, const char *name, struct arena *arena, struct err *err);
 
-/* True for the name of a bundled model, a directory or a GGUF file. */
+/* Whether a bundled model, a directory or a GGUF file has this name. */
 bool model_is_there(const char *name);
 
-/* Open config and weights, of a name or of a folder; both must outlive the model, and `model` must
- * not move while it is open. On failure, all memory is released. */
+/* Open the config and weights of a model by its name, or in a folder. Name and folder must outlive
+ * the model, and `model` must not move while it is open. On failure all memory is released. */
 int model_open(struct model *model, const char *name, struct err *err);
 int model_open_folder(struct model *model, const struct folder *folder, struct err *err);
 void model_release(struct model *model);
 
-/* True for the bundled default, which was trained on short fables and everyday sentences alone. */
+/* Whether a model is the bundled default, which was trained only on short fables and everyday
+ * sentences. */
 bool model_is_of_fables(const struct model *model);
 
-/* True for the bundled models of attention alone, which were not trained. */
+/* Whether a model is one of the bundled ones that are attention alone. They were not trained. */
 bool model_is_untrained(const struct model *model);

@@ -28,7 +28,7 @@ static int add_tensor(struct new_model *new_model, struct slot slot, struct err 
     struct family_layout layout;
     family_layout(&layout, slot, &new_model->config);
     if (memcmp(&layout.first, &slot, sizeof slot) != 0)
-        return 0; /* an earlier slot has the same tensor */
+        return 0; /* the tensor was added for an earlier slot */
     char *name = arena_alloc(&new_model->arena, PARAMETER_NAME_BYTES, 1, err);
     if (!name)
         return -1;
@@ -57,14 +57,16 @@ static int list_tensors(struct new_model *new_model, struct err *err)
         slot_list(slots, sizeof *slots, &new_model->config);
     for (size_t i = 0; i < 2 * count && !failed; i++) {
         struct slot slot = slots[i % count];
-        bool is_after = slot.layer < 0 && slot.id >= SLOT_FINAL_NORM; /* it follows the layers */
+        /* the slot follows the layers */
+        bool is_after = slot.layer < 0 && slot.id >= SLOT_FINAL_NORM;
         failed = is_after == (i >= count) && add_tensor(new_model, slot, err);
     }
     arena_release(&scratch);
     return err_if(failed);
 }
 
-/* Make the header of the file. transformers only reads files that name their library. */
+/* Make the header of the file. It names PyTorch as its library, since transformers reads no other
+ * files. */
 static int make_header(struct buf *header, const struct new_model *new_model, struct err *err)
 {
     static const struct safetensors_note note = {"format", "pt"};
@@ -86,7 +88,8 @@ static int make_header(struct buf *header, const struct new_model *new_model, st
 static int make_room(struct new_model *new_model, struct folder_file *file, struct err *err)
 {
     struct buf header = {0};
-    size_t size = SAFETENSORS_HEADER_MAX; /* with a header of any size, nothing may overflow */
+    size_t size = SAFETENSORS_HEADER_MAX; /* the header's limit: with any header the size does not
+                                           * overflow */
     char *bytes = NULL;
     for (size_t i = 0; i < new_model->count; i++)
         if (!num_add(&size, size, new_model->tensors[i].count * sizeof(float)))
@@ -96,7 +99,8 @@ static int make_room(struct new_model *new_model, struct folder_file *file, stru
     if (!make_header(&header, new_model, err))
         bytes = arena_alloc(&new_model->arena, size + header.size, 1, err);
     if (bytes) {
-        memcpy(bytes, header.bytes, header.size); /* a multiple of 8: floats are aligned */
+        memcpy(bytes, header.bytes, header.size); /* the header's size is a multiple of 8, so floats
+                                                   * are aligned */
         float *data = (float *)(void *)(bytes + header.size);
         for (size_t i = 0; i < new_model->count; data += new_model->tensors[i++].count)
             new_model->tensors[i].data = data;
@@ -195,7 +199,8 @@ static const char gpt2_keys[] = "\"architectures\": [\"GPT2LMHeadModel\"],\n"
                                 "  \"layer_norm_epsilon\": 1e-05,\n"
                                 "  \"tie_word_embeddings\": true";
 
-/* Similar to the spread of trained weights: attention is uneven, and activations are small. */
+/* Half the range of initial numbers. With it attention is uneven and activations are small, as in
+ * trained models. */
 static const float SPREAD = 0.05f;
 
 const struct shape_row *shape_find(const char *name, struct err *err)
@@ -221,7 +226,7 @@ void shape_config(struct buf *text, const struct shape_row *row)
     buf_text(text, "\n}\n");
 }
 
-/* Make a model of a config, with random weights. */
+/* Make a model with random weights. `config`: its config.json. */
 static int make(struct new_model *new_model, const char *name, const struct buf *config,
                 struct err *err)
 {
@@ -235,7 +240,7 @@ static int make(struct new_model *new_model, const char *name, const struct buf 
         const struct new_model_tensor *tensor = &new_model->tensors[i];
         int id = tensor->slot.id;
         bool scale = id == SLOT_FINAL_NORM || id == SLOT_NORM_1 || id == SLOT_NORM_2;
-        /* Scales of norms are near 1, all other numbers near 0. */
+        /* Scales of norms are near 1; all other numbers are near 0. */
         rng_fill_uniform(tensor->data, tensor->count, (uint32_t)i, scale ? 1.0f : 0.0f, SPREAD);
     }
     return 0;

@@ -7,8 +7,9 @@
 
 #include "model/layer.h"
 
-/* Properties that parameters depend on. c: the config; s: the sublayer that has the parameter; for
- * a parameter of an end, the first one. BLOCKS: there is more than attention. */
+/* Properties that parameters depend on. c: the config; s: the sublayer that has the parameter, or
+ * the first sublayer for a parameter outside of layers; m: the mixer of s, or NULL. BLOCKS: the
+ * model is more than attention alone. */
 /* clang-format off */
 #define PROPERTIES(PROPERTY) \
     PROPERTY(BLOCKS, c->style != STYLE_BARE) \
@@ -36,14 +37,16 @@
     PROPERTY(PLAIN, !s->mlp.mixture) PROPERTY(MIXTURE, s->mlp.mixture) \
     PROPERTY(ROUTER_BIAS, c->mixture.router_bias)
 
-/* The axes of shapes; c and s as above, t: the stack. A model lacks parameters with an axis of size
- * 0. ONE: of a single number. POSITIONS: with rows before the first token's. Channels: of a token's
- * embedding (WORD); of embeddings of positions and segments, and of the embedding's norm (TABLES);
- * of the projection before the unembedding (NARROW); of narrow vectors (LATENT); of what keys and
- * values are products of (MEMORY); of the output of attention (OUT); hidden ones of an expert
- * (EXPERT) and of the shared one (SHARED); of what experts read (EXPERT_WIDTH), or (LATENT) of a
- * narrow vector. LOGITS to POOLER: of the ends of a model. OWN: heads
- * whose norms have scales of their own. COPIES: of the stream, and pairs of them; but the first. */
+/* The axes of shapes. c, s and m as in PROPERTIES; t: the stack. A model lacks parameters with an
+ * axis of size 0. ONE: one number. POSITIONS: positions, with the rows before the first token's.
+ * Numbers of channels: of a token's embedding (WORD); of embeddings of positions and segments, and
+ * of the embedding's norm (TABLES); of the projection before the unembedding (NARROW); of narrow
+ * vectors (LATENT_Q, LATENT_KV, for experts LATENT); of the vector from which keys and values are
+ * made (MEMORY); of the output of attention (OUT); hidden channels of an expert (EXPERT) and of the
+ * shared expert (SHARED); of the vector that experts read, narrow or not (EXPERT_WIDTH). LOGITS to
+ * POOLER: axes of what follows the last layer. Q_OWN, K_OWN: heads whose norms have scales of their
+ * own. COPIES, PAIRS, BUT_FIRST: copies of the stream, pairs of copies, and copies but the
+ * first. */
 #define AXES(AXIS) \
     AXIS(NONE, 1) AXIS(ONE, 1) AXIS(VOCABULARY, t->embed.rows) \
     AXIS(POSITIONS, c->n_positions + c->position_offset) AXIS(CHANNELS, t->width) \
@@ -130,19 +133,21 @@
 #define AXIS_SIZE(name, size) [AXIS_##name] = size,
 
 enum { PROPERTIES(INDEX) PROPERTY_COUNT };
-/* NEVER: both kinds of MLP. ALONE: a bias that does not need what its matrix needs. */
+/* NEVER: no MLP has both properties, so no parameter exists that needs them. ALONE: a bias that
+ * does not need the properties that its matrix needs. */
 enum { ANY = 0, PROPERTIES(BIT) NEVER = PLAIN | MIXTURE, ALONE = 1 << PROPERTY_COUNT };
 enum axis { AXES(AXIS_ID) };
 
-/* The sublayer that has a slot's parameter; for a parameter of an end, or of a branch or layer that
- the model lacks, the first one. */
+/* The sublayer that has a slot's parameter. It is the first sublayer for a parameter outside of
+ * layers, or of a layer that the model lacks; NULL: the layer lacks such a sublayer. */
 static const struct sublayer *sublayer_of(struct slot slot, const struct config *c)
 {
     const struct stack *t = stack_of(c, slot.branch);
     bool in_layer = slot.layer >= 0 && (size_t)slot.layer < t->layers;
     const struct layer *layer = in_layer ? &t->layer[slot.layer] : c->description->layers;
     bool of_mlp = slot.id >= SLOTS_OF_ATTENTION;
-    bool is_norm = (slot.id | 1) == SLOT_NORM_1_BIAS; /* which attention may leave to a mixer */
+    bool is_norm = (slot.id | 1) == SLOT_NORM_1_BIAS; /* the layer's first norm: a mixer may have
+                                                       * it, without attention */
     for (const struct sublayer *s = layer->sublayers; s < layer->sublayers + layer->all; s++)
         if (is_norm ? sublayer_outside(s) == slot.branch && s->kind != SUBLAYER_MLP
                     : s->branch == slot.branch && of_mlp == (s->kind == SUBLAYER_MLP))
@@ -164,8 +169,9 @@ static size_t axis_size(enum axis axis, const struct config *c, const struct sta
     return sizes[axis];
 }
 
-/* A kind of parameter: its shape, the properties that it needs, and more that its bias or shift
- * needs. `each`: a layer has as many as this axis is long. An axis of size 0: it does not exist. */
+/* A kind of parameter: the axes of its shape, the properties that it needs, and the further
+ * properties that its bias or shift needs. `each`: a layer has as many of these parameters as this
+ * axis is long. With an axis of size 0 the parameter does not exist. */
 static const struct parameter_row {
     enum axis shape[SLOT_RANK_MAX];
     int needs, bias_needs;
@@ -262,8 +268,8 @@ static const struct parameter_row {
     [SLOT_COPY_SCALE / 2] = {{AXIS_SCALED}, ANY, NEVER},
 };
 
-/* Whether a branch of a model has parameters like the slot's: tables of an encoder are its own only
- * where the config says so. */
+/* Whether a branch of a model has parameters of the slot's kind. An encoder has tables of its own
+ * only if the config says so. */
 static bool is_of_branch(struct slot slot, const struct config *c)
 {
     size_t layers = slot.branch == BRANCH_SOURCE ? stack_of(c, BRANCH_SOURCE)->layers
@@ -318,7 +324,7 @@ size_t slot_shape(size_t shape[SLOT_RANK_MAX], struct slot slot, const struct co
     shape[0] = axis_size(row->shape[0], config, t, s);
     shape[1] = axis_size(is_bias ? AXIS_NONE : row->shape[1], config, t, s);
     if (!shape[0] || !axis_size(row->shape[1], config, t, s))
-        return 0; /* an axis that the config does not have */
+        return 0; /* a model with this config lacks the axis */
     return is_bias || row->shape[1] == AXIS_NONE ? 1 : 2;
 }
 
@@ -330,9 +336,9 @@ bool slot_exists(struct slot slot, const struct config *config)
 
 /* --- lists ------------------------------------------------------------------------------------ */
 
-/* The order of a list: first parameters outside of layers, the source's before the text's; then the
- * layers of the decoder, in each its attention, its attention to the source, the branch beside it,
- * its MLP and its own input; then the layers of the encoder. */
+/* The place of a slot in lists. First come parameters outside of layers, the source's before the
+ * text's; then the layers of the decoder, in each its attention, its attention to the source or its
+ * mixer, its low-rank branch, its MLP and its own input; then the layers of the encoder. */
 static uint64_t order_of(struct slot slot)
 {
     static const unsigned char of_branch[] = {
@@ -347,14 +353,15 @@ static uint64_t order_of(struct slot slot)
            (uint64_t)(slot.expert + 1) << 1 | (slot.id & 1);
 }
 
-/* A list that is being filled. */
+/* A list while slots are added to it. */
 struct slot_listing {
     char *items;
     size_t step, count;
     const struct config *config;
 };
 
-/* Add the slots that exist with ids from slot.id to below `end`, each with its bias. */
+/* Add all slots that exist from slot.id up to but not including `end`, each followed by its
+ * bias. */
 static void add(struct slot_listing *list, struct slot slot, int end)
 {
     for (; slot.id < end; slot.id = (unsigned char)(slot.id + 2)) {

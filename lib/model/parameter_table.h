@@ -1,13 +1,13 @@
-/* parameter_table.h: the parameters a model may have, in one table: a row for each kind of tensor,
+/* parameter_table.h: all parameters that a model may have, in one table. A row is a kind of tensor,
  * with the axes of its shape and the properties of a config that it depends on.
  *
- * A slot is one parameter: a matrix, a norm's scale, or (id + 1) the bias or shift that goes with
- * it. Every family fills the same slots; only its names and layouts differ (family.h).
+ * A slot is one parameter: a matrix, a norm's scale or, with id + 1, the bias or shift that goes
+ * with it. All families have the same slots; only names and layouts of tensors differ (family.h).
  *
  *     size_t shape[SLOT_RANK_MAX];
  *     struct slot q = slot_of(BRANCH_TEXT, SLOT_Q, layer);
  *     if (slot_shape(shape, q, config)) ... a matrix [out, in] = [H·dk, C]
- */
+ * */
 #pragma once
 
 #include "model/config.h"
@@ -22,13 +22,17 @@ enum slot_id {
     SLOT(SEGMENTS),
     SLOT(EMBED_NORM),
     SLOT(EMBED_PROJECT), /* from the channels of embeddings to the residual stream's */
-    SLOT(PROJECT_OUT),   /* from the residual stream to channels of embeddings */
-    SLOT(BIASES),        /* of scores by distance [buckets, H], or rows of distances, of a stack */
-    SLOT(BIAS_NORM),     /* of rows of distances */
-    SLOT(GIVEN_TOKENS),  /* inputs of single layers [rows, layers · channels] */
-    SLOT(GIVEN_PROJECT), /* from embeddings to inputs of single layers; then their norm */
+    SLOT(PROJECT_OUT),   /* from the residual stream to the channels of embeddings */
+    /* Of a stack: the biases of scores by distance [buckets, H], or a vector for each distance. */
+    SLOT(BIASES),
+    SLOT(BIAS_NORM),     /* norm of the vectors for distances */
+    SLOT(GIVEN_TOKENS),  /* inputs that layers have of their own [rows of the table, layers ·
+                          * channels] */
+    SLOT(GIVEN_PROJECT), /* from embeddings to the layers' own inputs; GIVEN_NORM is their norm */
     SLOT(GIVEN_NORM),
-    SLOT(COPY_IN), /* from embeddings to copies of the stream, from these to what is merged */
+    /* COPY_IN: from embeddings to copies of the stream; COPY_OUT: from copies to the vectors that
+     * are merged. */
+    SLOT(COPY_IN),
     SLOT(COPY_OUT),
     SLOT(FINAL_NORM),
     SLOT(POOLER),
@@ -37,88 +41,103 @@ enum slot_id {
     SLOT(DISCRIMINATOR), /* the dense layer before the discriminator's logit */
     SLOT(DISCRIMINATOR_LOGIT),
     SLOT(UNEMBED), /* the unembedding [V, C or n_word] */
-    SLOT(NORM_1),  /* from here on: of each layer; first its attention */
-    SLOT(Q_DOWN),  /* to a narrow vector; then its norm; then queries from the vector */
+    SLOT(NORM_1),  /* slots from here on belong to a layer; its attention comes first */
+    /* Q_DOWN: to a narrow vector; Q_DOWN_NORM: its norm; Q_UP: from the vector to queries. */
+    SLOT(Q_DOWN),
     SLOT(Q_DOWN_NORM),
     SLOT(Q_UP),
-    SLOT(KV_DOWN),  /* to a narrow vector of keys and values */
-    SLOT(K_ROTARY), /* the rotated channels of keys, for all heads */
+    SLOT(KV_DOWN),  /* from the input to the narrow vector of keys and values */
+    SLOT(K_ROTARY), /* the rotated channels of keys, which all heads share */
     SLOT(KV_DOWN_NORM),
     SLOT(Q),
     SLOT(K),
     SLOT(V),
     SLOT(O),
-    SLOT(LAYER_BIASES), /* of scores by distance, of a layer */
-    SLOT(BIAS_Q),       /* from rows of distances to queries, to keys */
+    SLOT(LAYER_BIASES), /* biases of scores by distance, in a layer */
+    /* BIAS_Q, BIAS_K: from vectors of distances to queries, and to keys. */
+    SLOT(BIAS_Q),
     SLOT(BIAS_K),
     SLOT(Q_NORM),
     SLOT(K_NORM),
-    SLOT(SINKS),     /* the score of each head's sink */
-    SLOT(LAMBDA_Q1), /* lambda of a layer: e^(Q1 · K1) - e^(Q2 · K2) + head_rule.differ */
+    SLOT(SINKS), /* the score of each head's sink */
+    /* lambda of a layer is e^(Q1 · K1) - e^(Q2 · K2) + head_rule.differ. */
+    SLOT(LAMBDA_Q1),
     SLOT(LAMBDA_K1),
     SLOT(LAMBDA_Q2),
     SLOT(LAMBDA_K2),
-    SLOT(CONTEXT_NORM), /* no parameter: the norm of contexts has no scales */
-    SLOT(OUT_GATE),     /* of the context; with gate_rank of the narrow vector */
+    SLOT(CONTEXT_NORM), /* not a parameter: the norm of contexts has no scales */
+    /* The gate of the context. If the gate has a narrow vector, OUT_GATE_DOWN makes the vector. */
+    SLOT(OUT_GATE),
     SLOT(OUT_GATE_DOWN),
-    SLOT(CONV_Q), /* from here to OUT_NORM: of a mixer. The convolution's taps [channels, taps] */
+    /* From here to OUT_NORM: slots of a mixer. CONV_…: numbers of its convolution [channels,
+     * taps]. */
+    SLOT(CONV_Q),
     SLOT(CONV_K),
     SLOT(CONV_V),
-    SLOT(STEP_DOWN), /* to a narrow vector; then its norm; then steps from the vector */
+    /* STEP_DOWN: to a narrow vector; STEP_NORM: its norm; STEP: from the vector to steps. */
+    SLOT(STEP_DOWN),
     SLOT(STEP_NORM),
     SLOT(STEP),
     SLOT(STEP_SHIFT),
     SLOT(DECAY),
-    SLOT(BETA), /* the strength of steps */
+    SLOT(BETA), /* the strength b of a step (struct mixer) */
     SLOT(SKIP),
     SLOT(OUT_NORM),
-    SLOT(NORM_1_POST), /* of the output of attention */
-    SLOT(NORM_2),      /* from here on: of the MLP */
+    SLOT(NORM_1_POST), /* norm of attention's output */
+    SLOT(NORM_2),      /* slots from here on: the MLP */
     SLOT(GATE),
     SLOT(UP),
     SLOT(DOWN),
-    SLOT(XIELU_POSITIVE), /* of the activation */
+    /* XIELU_…: parameters of the activation xIELU. */
+    SLOT(XIELU_POSITIVE),
     SLOT(XIELU_NEGATIVE),
     SLOT(XIELU_BETA),
     SLOT(XIELU_EPSILON),
-    SLOT(ROUTER),       /* from here to SHARED_SWITCH: of a mixture, instead of GATE to DOWN */
-    SLOT(ROUTER_NORM),  /* before the router, if its input is not the MLP's */
-    SLOT(CORRECTION),   /* added where the router chooses experts */
-    SLOT(EXPERT_SCALE), /* factor of each expert's weight */
-    SLOT(EXPERT_NORM),  /* before experts, if their input is not the MLP's */
-    SLOT(EXPERT_IN),    /* to a narrow vector, which experts read */
+    /* From here to SHARED_SWITCH: slots of a mixture, which has them in place of GATE to DOWN. */
+    SLOT(ROUTER),
+    SLOT(ROUTER_NORM),  /* norm of the router's input, if this is not the MLP's input */
+    SLOT(CORRECTION),   /* a number for each expert, added to scores where experts are chosen */
+    SLOT(EXPERT_SCALE), /* a number for each expert that multiplies its weight */
+    SLOT(EXPERT_NORM),  /* norm of the experts' input, if this is not the MLP's input */
+    SLOT(EXPERT_IN),    /* to the narrow vector that experts read */
     SLOT(EXPERT_GATE),
     SLOT(EXPERT_UP),
     SLOT(EXPERT_DOWN),
-    SLOT(EXPERT_OUT),   /* from the sum of experts, if they read a narrow vector */
-    SLOT(EXPERTS_POST), /* of the sum of experts, of the shared output */
+    SLOT(EXPERT_OUT),   /* from the sum of experts to the stream, if experts read a narrow vector */
+    SLOT(EXPERTS_POST), /* norms of the sum of experts, and of the shared expert's output */
     SLOT(SHARED_POST),
     SLOT(SHARED_GATE),
     SLOT(SHARED_UP),
     SLOT(SHARED_DOWN),
-    SLOT(SHARED_SWITCH), /* the factor of the shared expert */
+    SLOT(SHARED_SWITCH), /* a matrix that makes the factor of the shared expert's output */
     SLOT(NORM_2_POST),
-    SLOT(LAYER_SCALE), /* from here on: of the text; a number that multiplies the stream */
-    SLOT(COPY_NORM),   /* of copies of the stream: to numbers of a token, N to N² and N to N */
+    /* Slots from here on: only in layers of the text. LAYER_SCALE: a number that multiplies the
+     * stream. */
+    SLOT(LAYER_SCALE),
+    /* COPY_…: of the N copies of the stream. A norm and a router make N numbers for a token; from
+     * these, COPY_PREDICT makes N² and COPY_CORRECT makes N. */
+    SLOT(COPY_NORM),
     SLOT(COPY_ROUTER),
     SLOT(COPY_PREDICT),
     SLOT(COPY_CORRECT),
-    SLOT(COPY_SCALE), /* [C] */
+    SLOT(COPY_SCALE), /* numbers [C] that multiply the corrected copy */
     SLOTS,
-    SLOTS_OF_ENDS = SLOT_NORM_1, /* ids below this are not of a layer */
+    SLOTS_OF_ENDS = SLOT_NORM_1, /* slots below this are not of a layer */
     SLOTS_OF_ATTENTION = SLOT_NORM_2,
 };
 
 #undef SLOT
 
-/* One parameter. `expert`: it belongs to this expert of a mixture, to this head, whose norm has
- * scales of its own, or to the copy of the stream after this one. `layer` counts in the decoder
- * (the text, its attention to the source: BRANCH_CROSS, its own inputs: BRANCH_PER_LAYER, its
- * mixer: BRANCH_MIXER, the branch beside its attention: BRANCH_LAUREL) or in the encoder
- * (BRANCH_SOURCE). */
+/* One parameter. `layer`: its layer in the decoder or, if branch is BRANCH_SOURCE, in the encoder.
+ * In the decoder the branch is BRANCH_TEXT, or BRANCH_CROSS for attention to the source,
+ * BRANCH_PER_LAYER for the layer's own input, BRANCH_MIXER for its mixer, BRANCH_LAUREL for its
+ * low-rank branch. `expert`: the expert that has it; or the head, if norms of heads have scales of
+ * their own; or the copy of the stream less 1. */
 struct slot {
     unsigned char branch, id;
-    short layer, expert; /* -1: not of a layer; not of an expert, head or copy */
+    /* layer is -1 outside of layers; expert is -1 if neither an expert nor a head or copy has
+     * it. */
+    short layer, expert;
 };
 
 static inline struct slot slot_of(int branch, int id, size_t layer)
@@ -142,20 +161,20 @@ static inline struct slot slot_bias(struct slot slot)
     return slot;
 }
 
-/* The shape of a slot's parameter, [out, in] or [out]; returns its rank, 0: the model has none. */
+/* The shape of a slot's parameter, [out, in] or [out]. Returns its rank; 0: the model lacks it. */
 enum { SLOT_RANK_MAX = 2 };
 size_t slot_shape(size_t shape[SLOT_RANK_MAX], struct slot slot, const struct config *config);
 bool slot_exists(struct slot slot, const struct config *config);
 
-/* How many experts or heads of a layer, or copies of the stream, have a parameter of this kind
- * each; 0: slot.expert is -1. */
+/* How many parameters of this kind a layer has: one for each expert, head or copy of the stream. 0:
+ * it has at most one, with slot.expert = -1. */
 size_t slot_count(int id, const struct config *config);
 
-/* Whether slot_count is above 0 in some configs. */
+/* Whether slot_count is above 0 for some configs. */
 bool slot_is_of_several(int id);
 
-/* List all slots of a config, in the order of `info` and hashes; returns their number. The items of
- * a list are `step` bytes long and begin with the slot; `list` may be NULL. */
+/* List all slots of a config, in the order of `info` and of hashes; returns their number. An item
+ * of the list is `step` bytes long and begins with its slot. `list` may be NULL. */
 size_t slot_list(void *list, size_t step, const struct config *config);
 
 /* The index of a slot in a list that slot_list made; SIZE_MAX: it is not in the list. */
@@ -163,6 +182,6 @@ size_t slot_find(const void *list, size_t count, size_t step, struct slot slot);
 
 enum { PARAMETER_NAME_BYTES = 128, PARAMETER_SHAPE_BYTES = 256 };
 
-/* "[48, 144]"; returns `text`. */
+/* Write a shape, such as "[48, 144]"; returns `text`. */
 const char *parameter_shape_text(char text[PARAMETER_SHAPE_BYTES], size_t rank,
                                  const size_t *shape);

@@ -8,19 +8,20 @@
 
 /* --- the list of a model ---------------------------------------------------------------------- */
 
-/* A walk over the layers, which lists their points, or only counts them. */
+/* The state of a walk over the layers that lists their points, or only counts them. */
 struct point_list {
     const struct config *config;
     struct description *made;
-    struct model_point *points; /* NULL: they are counted */
+    struct model_point *points; /* NULL: points are only counted */
     size_t count;
-    enum site_branch branch; /* of the next points */
+    enum site_branch branch; /* the branch of the points that are added next */
     int layer;
-    struct site_set own; /* sites of the layer, or of those outside of layers */
-    bool is_out;         /* they are of a sublayer that --without leaves out */
+    struct site_set own; /* sites that were added in this layer, or outside of layers */
+    bool is_out;         /* the points are of a sublayer that --without leaves out */
 };
 
-/* Add a point of the list's part, unless no model has it there or the layer has it already. */
+/* Add a point in the list's branch and layer, unless the site does not exist in this branch or was
+ * already added in this layer. */
 static void add(struct point_list *m, enum site id, struct model_point point)
 {
     const enum site site = SITE_OF(m->branch, id);
@@ -43,7 +44,7 @@ static void add(struct point_list *m, enum site id, struct model_point point)
     m->count++;
 }
 
-/* A point without a gradient: the walk back does not reach it. */
+/* Add a point that never has a gradient. */
 static void put_unreached(struct point_list *m, enum site id, size_t heads, size_t columns,
                           enum point_edit edit)
 {
@@ -52,7 +53,8 @@ static void put_unreached(struct point_list *m, enum site id, size_t heads, size
             .edit = (unsigned char)edit, .heads = (unsigned)heads, .columns = (unsigned)columns});
 }
 
-/* A point with a gradient, but in mixers and in attention alone, which have no walk back. */
+/* Add a point that has a gradient, except in mixers and in attention alone, for which no gradients
+ * are computed. */
 static void put(struct point_list *m, enum site id, size_t heads, size_t columns,
                 enum point_edit edit)
 {
@@ -64,7 +66,7 @@ static void put(struct point_list *m, enum site id, size_t heads, size_t columns
                              .columns = (unsigned)columns});
 }
 
-/* A value [T, C] of the stream, or beside it. */
+/* Add a point [T, columns] in a branch, such as the stream. */
 static void put_rows(struct point_list *m, enum site_branch branch, enum site id, size_t columns)
 {
     m->branch = branch;
@@ -80,7 +82,7 @@ static void attention_points(struct point_list *m, const struct sublayer *s)
     const enum point_edit q = r->by == HEADS_AS_IS ? EDIT_INPUT : EDIT_YES;
     const enum point_edit keys = q == EDIT_INPUT ? q : borrows ? EDIT_BORROWED : EDIT_YES;
     const enum point_edit map = dense ? EDIT_YES : EDIT_DENSE;
-    const size_t all = c->n_embd; /* of maps, which have no columns */
+    const size_t all = c->n_embd; /* the columns of maps: a number that is not used */
     m->branch = s->branch;
     if (r->rotary)
         put(m, SITE_Q_PRE, r->heads, r->d_k, EDIT_YES);
@@ -107,7 +109,7 @@ static void attention_points(struct point_list *m, const struct sublayer *s)
 
 static void mixer_points(struct point_list *m, const struct mixer *r)
 {
-    const size_t all = m->config->n_embd; /* of maps, which have no columns */
+    const size_t all = m->config->n_embd; /* the columns of maps: a number that is not used */
     const bool state = r->update != MIXER_CONVOLVE;
     m->branch = BRANCH_MIXER;
     if (state && r->taps && !r->only_v) {
@@ -158,7 +160,7 @@ static void mlp_points(struct point_list *m, const struct sublayer *s)
     put(m, SITE_MLP_ACT, 1, s->mlp.inner, EDIT_YES);
 }
 
-/* The values of a sublayer, from its norm to the sums after it. */
+/* Add the points of a sublayer, from its norm to the sums after it. */
 static void sublayer_points(struct point_list *m, const struct sublayer *s)
 {
     const size_t width = m->config->n_embd;
@@ -220,7 +222,7 @@ static void layer_points(struct point_list *m, enum site_branch stack, size_t in
     own->end = (unsigned)m->count;
 }
 
-/* The values of lens/effective.c and measure/gradients.c, of layers with attention. */
+/* Add the points of a layer's attention that lens/effective.c and measure/gradients.c compute. */
 static void effective_points(struct point_list *m, enum site_branch branch, size_t index)
 {
     const struct config *c = m->config;
@@ -247,7 +249,8 @@ static void effective_points(struct point_list *m, enum site_branch branch, size
             put_unreached(m, of_all[i], heads, all, EDIT_NOT);
 }
 
-/* All layers with attention have as many heads: they share the effective points of the first. */
+/* All layers with attention have the same number of heads. They share the effective points of the
+ * first such layer. */
 static void stack_effective(struct point_list *m, enum site_branch branch)
 {
     const size_t layers = stack_of(m->config, branch)->layers;
@@ -262,7 +265,7 @@ static void stack_effective(struct point_list *m, enum site_branch branch)
         effective_points(m, BRANCH_CROSS, first);
 }
 
-/* The layers of a stack, and the norm after them. */
+/* Add the points of a stack's layers, and of the norm after them. */
 static void stack_points(struct point_list *m, const struct stack *stack)
 {
     for (size_t i = 0; i < stack->layers; i++)
@@ -338,7 +341,8 @@ const struct model_point *point_find(const struct config *config, enum site site
         return attention_of(config, branch, layer) ? any : NULL;
     const struct layer_points *own = of_layer(config, made, branch, layer);
     const struct layer_points *first = of_layer(config, made, branch, (size_t)any->layer);
-    size_t at = own->first + made->first_point[site] - first->first; /* most layers are alike */
+    /* in most layers the point has the same place */
+    size_t at = own->first + made->first_point[site] - first->first;
     if (at < own->end && made->points[at].site == site)
         return &made->points[at];
     for (at = own->first; at < own->end; at++)
@@ -366,7 +370,8 @@ enum site site_of_logits(const struct config *config)
     return config->final_norm ? SITE_LN_F : site_of_output(config);
 }
 
-/* The point of a site in a layer, else in another; NULL: the model has none. */
+/* The point of a site in a layer or, if the layer lacks it, in the first layer that has it; NULL:
+ * the model lacks it. */
 static const struct model_point *like(const struct config *config, enum site site, size_t layer)
 {
     const struct model_point *own = point_find(config, site, layer);
@@ -409,7 +414,8 @@ bool site_size(size_t *count, const struct config *config, enum site site, size_
     enum site_branch branch = site_branch(site);
     size_t columns, most;
     site_most(&most, &columns, config, site);
-    bool all = branch == BRANCH_MIXER && heads >= config->n_head; /* mixers may have more heads */
+    /* a mixer may have more heads than attention */
+    bool all = branch == BRANCH_MIXER && heads >= config->n_head;
     bool at_itself = has_encoder(config) && branch == BRANCH_TEXT;
     const struct site_extent extent = {.heads = all ? most : num_min(heads, most),
                                        .copies = config->copies.count,
@@ -420,7 +426,7 @@ bool site_size(size_t *count, const struct config *config, enum site site, size_
     return site_cells(count, site, &extent);
 }
 
-/* Points have even numbers; sites that a layer lacks, those between. */
+/* Points get even numbers; a site that a layer lacks gets an odd number between points. */
 size_t site_order(const struct config *config, enum site site, size_t layer)
 {
     const struct description *made = config->description;

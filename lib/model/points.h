@@ -1,45 +1,45 @@
-/* points.h: the points of a model: the sites that each of its layers has, in the order of the pass.
+/* points.h: the points of a model: for each layer its sites, in the order of the pass.
  *
- * config_describe makes the list once, from the list of sublayers; which sites a model has, their
- * shape there, and whether they can be edited or have a gradient, is read from the list alone:
+ * config_describe makes the list once, from the list of sublayers. Which sites a model has, their
+ * shapes, and whether they can be edited or have a gradient, is only read from this list:
  *
  *     const struct model_point *p = point_find(config, SITE_Q_PRE, layer);
  *     if (!p) ...                                        (the layer has no such value)
  *     for (p = points_of(config); p < points_end(config); p++) ...      (all of the pass)
  *
- * A new site is a row in site.c, and a line `put` in points.c where its sublayer is; without a
- * gradient, a line `put_unreached`. */
+ * A new site needs a row in site.c, and a line `put` in points.c where its sublayer is;
+ * `put_unreached` if it has no gradient. */
 #pragma once
 
 #include "model/layer.h"
 
-/* Whether a point can be edited, or why not. */
+/* Whether a point can be edited or, if it cannot, why. */
 enum point_edit {
     EDIT_NOT,
     EDIT_YES,
-    EDIT_DENSE,    /* a map, which only dense attention makes */
-    EDIT_FOLLOWS,  /* it follows from other values of the mixer */
-    EDIT_INPUT,    /* it is the layer's input itself */
-    EDIT_STREAMS,  /* it is made of `streams` */
-    EDIT_BORROWED, /* keys and values of another layer */
+    EDIT_DENSE,    /* no edit unless attention is dense, which alone makes this map */
+    EDIT_FOLLOWS,  /* no edit: the value follows from other values of the mixer */
+    EDIT_INPUT,    /* no edit: the value is the layer's input itself */
+    EDIT_STREAMS,  /* no edit: the value is made from the site `streams` */
+    EDIT_BORROWED, /* no edit: these are the keys or values of another layer */
 };
 
 struct model_point {
     unsigned short site; /* enum site */
-    short layer;         /* layer of its stack; -1 outside of layers */
+    short layer;         /* index of the layer in its stack; -1 outside of layers */
     unsigned char edit;  /* enum point_edit */
-    bool gradient;       /* the walk back has its gradient (pass/back.h) */
-    unsigned heads;      /* 1: it has none */
+    bool gradient;       /* whether gradients of the pass include this point (pass/back.h) */
+    unsigned heads;      /* number of heads; 1 if the site has no axis of heads */
     unsigned columns;    /* columns of each head */
 };
 
-/* Where the points of a layer are in the list. */
+/* The points of a layer: their indices in the list are first … end - 1. */
 struct layer_points {
     unsigned first, end;
 };
 
-/* The points of the pass, in its order. Others, the effective ones, are found by site alone: all
- * layers with attention share them. */
+/* points_of … points_end: the points of the pass, in its order. Effective points follow. They are
+ * found by site alone, since all layers with attention share them. */
 static inline const struct model_point *points_of(const struct config *config)
 {
     return config->description->points;
@@ -50,18 +50,19 @@ static inline const struct model_point *points_end(const struct config *config)
     return config->description->points + config->description->pass_count;
 }
 
-/* The point of a site in a layer, or outside of layers; NULL: the model has none there. point_any:
- * in the first layer that has it. */
+/* point_find: the point of a site in a layer (any `layer` for a site outside of layers); point_any:
+ * in the first layer that has it. NULL: there is none. */
 const struct model_point *point_find(const struct config *config, enum site site, size_t layer);
 const struct model_point *point_any(const struct config *config, enum site site);
 
-/* The sites of the pass that a model has in any layer. */
+/* The sites of the pass that some layer or the model has. */
 static inline struct site_set model_sites(const struct config *config)
 {
     return config->description->pass_sites;
 }
 
-/* Whether a model has a site in any layer, or in one; whether --without leaves out its sublayer. */
+/* site_exists: whether a model has a site anywhere; site_is_in_layer: whether a layer has it;
+ * site_is_left_out: whether --without leaves out the sublayer that has it. */
 static inline bool site_exists(const struct config *config, enum site site)
 {
     return site_set_has(config->description->sites, site);
@@ -77,37 +78,41 @@ static inline bool site_is_left_out(const struct config *config, enum site site)
     return site_set_has(config->description->left_out, site);
 }
 
-/* Whether a site of a layer is that of an earlier one: keys and values that it reads. */
+/* Whether a layer's site belongs to an earlier layer, whose keys and values the layer reads. */
 static inline bool site_is_borrowed(const struct config *config, enum site site, size_t layer)
 {
     const struct model_point *point = point_find(config, site, layer);
     return point && point->edit == EDIT_BORROWED;
 }
 
-/* The number of layers of the site's stack, 1 for a site outside of layers. */
+/* The number of layers in the site's stack; 1 for a site outside of layers. */
 size_t site_layers(const struct config *config, enum site site);
 
-/* The output of a layer; the end of the layers: the final norm, else the last output. */
+/* site_of_output: the site of a layer's output; site_of_logits: the site before the logits, which
+ * is the final norm or, without one, the last layer's output. */
 enum site site_of_output(const struct config *config);
 enum site site_of_logits(const struct config *config);
 
-/* The heads or copies of a site in a layer, 1 if it has none; its columns, of each head; of a layer
- * that lacks the site, those of another. The most of both in any layer. */
+/* site_heads: the heads or copies of a site in a layer, 1 if it has none; site_columns: its columns
+ * for each head. If the layer lacks the site, another layer's numbers count. site_most: the largest
+ * numbers of any layer. */
 size_t site_heads(const struct config *config, enum site site, size_t layer);
 size_t site_columns(const struct config *config, enum site site, size_t layer);
 void site_most(size_t *heads, size_t *columns, const struct config *config, enum site site);
 
-/* How many heads share one of a site: of keys and values, and of a mixer's queries; else 1. */
+/* How many query heads share a head of this site: of keys and values, and of a mixer's queries; for
+ * other sites 1. */
 size_t site_shared_by(const struct config *config, enum site site, size_t layer);
 
-/* The most floats of a site in a layer, for `heads` query heads if it has heads, and for the
- * tokens of a text and its source; false if it exceeds 64 bits. */
+/* The most floats that a site has in any layer, with at most `heads` query heads, `tokens` tokens
+ * in the text and `source` in the source; false: more than 64 bits can count. */
 bool site_size(size_t *count, const struct config *config, enum site site, size_t heads,
                size_t tokens, size_t source);
 
-/* A number above 0 that grows in the order of the pass, also for sites that a layer lacks: these
- * are between the points before and after them in lists (site_next). */
+/* A number above 0 for a site in a layer, which grows in the order of the pass. A site that the
+ * layer lacks also has a number, between the numbers of its neighbours in lists (site_next). */
 size_t site_order(const struct config *config, enum site site, size_t layer);
 
-/* Make the list: called by config_describe. Without memory for it, the model has no sites. */
+/* Make the list of points: config_describe calls this. If there is no memory for the list, the
+ * model has no sites. */
 int points_make(const struct config *config, struct description *made, struct err *err);

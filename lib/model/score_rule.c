@@ -19,8 +19,9 @@ size_t score_biases_count(const struct score_rule *rule)
     return rule->bias == BIAS_BUCKETS ? rule->heads * distances : distances;
 }
 
-/* DeBERTa: distances from key to query up to half of the buckets have a row each; farther ones
- * share rows in logarithmic ranges, or keep their own; the outermost have all that lie beyond. */
+/* DeBERTa: set the row for each distance from key to query. Distances up to half of the buckets
+ * each have a row. Farther ones share rows, in ranges that grow logarithmically, or have rows of
+ * their own. The outermost rows are for all larger distances. */
 static void fill_rows(float *rows, const struct score_rule *rule)
 {
     long reach = rule->reach, all = rule->buckets, near = all / 2;
@@ -34,8 +35,8 @@ static void fill_rows(float *rows, const struct score_rule *rule)
     }
 }
 
-/* T5: half of the buckets are of one distance each, the others of logarithmic ranges. Where later
- * keys are visible, they have the second half of the table. */
+/* T5: half of the buckets are each for one distance, the others for ranges of distances that grow
+ * logarithmically. If later keys are visible, they have the second half of the table. */
 size_t score_bucket(const struct score_rule *rule, long distance)
 {
     size_t buckets = rule->ahead ? rule->buckets / 2 : rule->buckets, exact = buckets / 2;
@@ -60,7 +61,8 @@ void score_biases_fill(float *biases, const struct score_rule *rule, const float
             *biases++ = table[score_bucket(rule, d) * rule->heads + head];
 }
 
-/* ALiBi: 2^(-8 (h + 1) / n) of the first n heads, a power of two; the others lie between these. */
+/* ALiBi: the slope is 2^(-8 (h + 1) / n) for the first n heads, where n is a power of two; the
+ * slopes of other heads lie between these. */
 struct head_bias score_head_bias(const struct score_rule *rule, const float *biases, size_t head,
                                  struct matrix q, struct matrix k)
 {
@@ -94,7 +96,8 @@ static float rounded(float x)
     return bf16_value(bf16_round(x));
 }
 
-/* a · b + c · d in sixteen sums, which are added in one order; b and d NULL: no such product. */
+/* a · b + c · d, by sixteen sums that are always added in the same order. b or d NULL: without this
+ * product. */
 FOR_EACH_ISA
 static float two_dots(const float *a, const float *b, const float *c, const float *d, size_t count)
 {
@@ -116,7 +119,7 @@ static float two_dots(const float *a, const float *b, const float *c, const floa
     return sum;
 }
 
-/* The number of `near` for a key's distance. */
+/* The number in `near` for the distance of a key from a query. */
 static float near_of(const struct score_rule *rule, const struct head_bias *bias, size_t query,
                      size_t key)
 {
@@ -152,7 +155,7 @@ float score_bias(const struct score_rule *rule, const struct head_bias *bias, si
     return slope * (float)key;
 }
 
-/* scale · scores, or (cap · tanh(scale · scores / cap) + biases) / temperature. */
+/* A score becomes score · scale, or (cap · tanh(score · scale / cap) + bias) / temperature. */
 void score_apply(const struct score_rule *rule, const struct head_bias *bias, size_t query,
                  float *scores, struct key_range some, size_t keys)
 {
@@ -168,7 +171,8 @@ void score_apply(const struct score_rule *rule, const struct head_bias *bias, si
 
 /* --- patterns of visible keys ----------------------------------------------------------------- */
 
-/* The window and stride of the pattern `sqrt`; 0: the pattern has none. */
+/* The window and the stride of the pattern `sqrt`, which are equal; 0: the pattern does not have
+ * it. */
 static size_t root_of(const struct pattern *pattern, size_t keys)
 {
     return pattern->root ? (size_t)ceil(sqrt((double)keys)) : 0;
@@ -188,7 +192,7 @@ size_t score_most(const struct score_rule *rule, size_t keys)
     return num_min(keys, 2 * window + strided + random + others);
 }
 
-/* Insert a key into an ascending list; false: it is there already. */
+/* Insert a key into an ascending list; false: the key already is in the list. */
 static bool add_key(uint32_t *keys, size_t count, size_t key)
 {
     size_t i = count;
@@ -201,13 +205,13 @@ static bool add_key(uint32_t *keys, size_t count, size_t key)
     return true;
 }
 
-/* List the random keys below `end`, and the query's own, in ascending order. Floyd's algorithm
- * draws some of a number of things, each with the same probability, by one random number each. */
+/* List random keys below `end`, and the query's own key, in ascending order. Floyd's algorithm
+ * draws a set of keys, where all sets are equally likely, with one random number for each key. */
 static size_t draw(const struct pattern *pattern, size_t query, size_t end, uint32_t *drawn)
 {
     if (!pattern->random)
         return 0;
-    size_t others = end - 1; /* without the query's own */
+    size_t others = end - 1; /* keys other than the query's own */
     size_t count = num_min(pattern->random, others);
     uint64_t row = splitmix64(splitmix64(pattern->seed) + query);
     for (size_t i = 0; i < count; i++) {
@@ -220,7 +224,8 @@ static size_t draw(const struct pattern *pattern, size_t query, size_t end, uint
     return count + 1;
 }
 
-/* The first key from `from` on in a query's window, or a multiple of the stride away from it. */
+/* The first key from `from` on that is in a query's window, or whose distance is a multiple of the
+ * stride. */
 static size_t next_near(size_t window, size_t stride, size_t query, size_t from)
 {
     size_t next = SIZE_MAX;
@@ -233,7 +238,7 @@ static size_t next_near(size_t window, size_t stride, size_t query, size_t from)
     return next;
 }
 
-/* The first key from `from` on at a distance of 0 or a power of two. */
+/* The first key from `from` on whose distance from the query is 0 or a power of two. */
 static size_t next_power(size_t query, size_t from)
 {
     size_t distance = from < query ? query - from : from - query;
@@ -245,7 +250,7 @@ static size_t next_power(size_t query, size_t from)
     return query + (power < distance ? 2 * power : power);
 }
 
-/* The first key from `from` on that is in the pattern, or `random`, the next random key. */
+/* The first key from `from` on that is in the pattern. `random`: the next random key. */
 static size_t next_key(const struct pattern *pattern, size_t query, size_t root, size_t from,
                        size_t random)
 {

@@ -1,12 +1,13 @@
-/* score_rule.h: how scores become attention weights: the scale, the soft cap, the bias of a key,
- * and the keys that are visible to a query. The pass and all that describes it read this one rule.
+/* score_rule.h: how scores become attention weights: the scale, the soft cap, the biases, and the
+ * keys that are visible to a query. The pass, and all code that describes attention, read this one
+ * rule.
  *
  *     const struct score_rule *rule = &attention_of(config, BRANCH_TEXT, layer)->score;
  *     struct key_range visible = score_visible(rule, query, keys);
  *     struct head_bias bias = score_head_bias(rule, biases, head);
  *     score_apply(rule, &bias, query, scores + visible.first, visible, keys);
  *
- * With sparse attention the visible keys are the keys of the range that are also in the pattern
+ * With sparse attention only those keys of the range are visible that are also in the pattern
  * (mechanism.h): score_keys lists them. */
 #pragma once
 
@@ -18,20 +19,26 @@
 #include "model/site.h"
 
 struct score_rule {
-    float scale;       /* factor of the products of queries and keys */
-    float base_scale;  /* the scale without a temperature */
-    float cap;         /* scores are cap · tanh(score / cap); 0: none */
-    float temperature; /* divides scores after cap and bias; 0: none, or it is part of the scale */
+    float scale;       /* products of queries and keys are multiplied by it */
+    float base_scale;  /* the scale before it is divided by a temperature */
+    float cap;         /* scores become cap · tanh(score / cap); 0: they stay */
+    float temperature; /* scores are divided by it after cap and bias; 0: there is none, or it is
+                        * part of `scale` */
     enum score_bias bias;
     size_t heads;     /* query heads, on which the slopes of ALiBi depend */
-    short bias_layer; /* the layer that has the table, or its matrices; -1: the stack */
-    unsigned short buckets, reach; /* rows of the table; the distance from which biases are equal */
-    unsigned char terms;           /* BIAS_DISENTANGLED: as in struct config */
-    size_t back, ahead; /* visible keys before and after the query's own; SIZE_MAX: no limit */
-    bool sink;          /* the softmax has one score more, which no key has */
-    bool mask_after;    /* the softmax is over all keys; then rows are masked and renormalised */
+    short bias_layer; /* the layer that has the table of biases, or its matrices; -1: the stack has
+                       * it */
+    /* buckets: rows of the table; reach: all distances of at least this have the same bias. */
+    unsigned short buckets, reach;
+    unsigned char terms; /* BIAS_DISENTANGLED: bits of enum bias_terms */
+    /* How many keys before the query's own are visible, and how many after it; SIZE_MAX: no
+     * limit. */
+    size_t back, ahead;
+    bool sink;       /* the softmax has one more score, which belongs to no key */
+    bool mask_after; /* the softmax is over all keys; then masked weights become 0 and rows are
+                         * divided by their sum */
     enum attention_kind kind;
-    const struct pattern *pattern; /* of ATTENTION_SPARSE */
+    const struct pattern *pattern; /* NULL unless `kind` is ATTENTION_SPARSE */
 };
 
 /* Keys first … end - 1. */
@@ -39,13 +46,13 @@ struct key_range {
     size_t first, end;
 };
 
-/* Whether scores are changed by more than a factor: by a soft cap or a bias. */
+/* Whether a soft cap or a bias changes scores, in addition to the scale. */
 static inline bool score_bends(const struct score_rule *rule)
 {
     return rule->cap > 0 || rule->bias != NO_BIAS;
 }
 
-/* The keys from the first to the last one that is visible to a query, of a text of `keys` keys. */
+/* The keys from the first to the last that is visible to a query, in a text of `keys` keys. */
 static inline struct key_range score_visible(const struct score_rule *rule, size_t query,
                                              size_t keys)
 {
@@ -54,28 +61,32 @@ static inline struct key_range score_visible(const struct score_rule *rule, size
     return (struct key_range){first, end < keys ? end : keys};
 }
 
-/* The biases of the scores of a head: by one of these, or none. */
+/* The biases of a head's scores: by `slope`, or by `near`; neither: there are none. */
 struct head_bias {
-    float slope;       /* slope of ALiBi; 0: none */
-    const float *near; /* [-reach … reach] by the distance from query to key: the bias, or its row
-                        * in the tables below; NULL: none */
-    const float *keys, *queries; /* BIAS_DISENTANGLED: tables, of `stride` floats a row, or NULL */
+    float slope;       /* slope of ALiBi; 0: another bias, or none */
+    const float *near; /* for each distance [-reach … reach] from query to key: the bias, or the row
+                        * of the tables `keys` and `queries` for this distance; NULL: none */
+    const float *keys, *queries; /* BIAS_DISENTANGLED: tables with `stride` floats in a row; NULL:
+                                  * the rule lacks this term */
     size_t stride;
-    struct matrix q, k; /* of the text: rows that these tables are multiplied with */
+    struct matrix q, k; /* the text's queries and keys, which are multiplied by rows of the
+                         * tables */
 };
 
-/* BIAS_BUCKETS: the row of the table for a distance from query to key, up to `reach`. */
+/* BIAS_BUCKETS: the row of the table for a distance from query to key; all distances from `reach`
+ * on have the same row. */
 size_t score_bucket(const struct score_rule *rule, long distance);
 
-/* BIAS_BUCKETS: the biases of all distances, [H, 2 · reach + 1], from a table [buckets, H].
- * BIAS_DISENTANGLED: only the row of each distance [2 · reach + 1]; the tables [2 · buckets, H·dk]
- * of keys and of queries follow, if the rule has them (weights_biases). */
+/* BIAS_BUCKETS: fill biases [H, 2 · reach + 1] of all distances from a table [buckets, H].
+ * BIAS_DISENTANGLED: only fill the row of each distance [2 · reach + 1]; weights_biases puts the
+ * tables [2 · buckets, H·dk] of keys and of queries after these rows. score_biases_count: how many
+ * numbers are filled. */
 size_t score_biases_count(const struct score_rule *rule);
 void score_biases_fill(float *biases, const struct score_rule *rule, const float *table);
 
-/* The biases of a head with queries [T, dk] and keys [S, dk], given `biases` of all distances or
- * NULL; BIAS_DISENTANGLED: where the row of a key's distance begins in the tables; the bias of one
- * of `keys` keys. */
+/* score_head_bias: the biases of a head with queries q [T, dk] and keys k [S, dk], from the
+ * `biases` of all distances, or NULL. score_place: where the row for a key's distance begins in the
+ * tables of BIAS_DISENTANGLED. score_bias: the bias of one of `keys` keys. */
 struct head_bias score_head_bias(const struct score_rule *rule, const float *biases, size_t head,
                                  struct matrix q, struct matrix k);
 size_t score_place(const struct score_rule *rule, const struct head_bias *bias, size_t query,
@@ -83,13 +94,14 @@ size_t score_place(const struct score_rule *rule, const struct head_bias *bias, 
 float score_bias(const struct score_rule *rule, const struct head_bias *bias, size_t query,
                  size_t key, size_t keys);
 
-/* Scale a query's scores of some keys, cap them, add biases, and divide by the temperature. */
+/* Scale a query's scores for the keys `some`, cap them, add biases, and divide by the
+ * temperature. */
 void score_apply(const struct score_rule *rule, const struct head_bias *bias, size_t query,
                  float *scores, struct key_range some, size_t keys);
 
-/* List the visible keys in ascending order; returns their number. `list` has capacity for
- * score_most keys, and `drawn`, which is used for the random keys of a pattern, for
- * pattern->random + 1 or all keys, whichever is less. */
+/* List the visible keys in ascending order; returns how many there are. `list` must have room for
+ * score_most keys. `drawn` is scratch for the random keys of a pattern, with room for
+ * pattern->random + 1 keys, or for all keys if they are fewer. */
 size_t score_keys(const struct score_rule *rule, size_t query, size_t keys, uint32_t *list,
                   uint32_t *drawn);
 size_t score_most(const struct score_rule *rule, size_t keys);

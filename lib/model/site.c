@@ -10,9 +10,10 @@
 #define ENCODER "encoder: "
 #define ALSO_ENCODER(about) about, ENCODER about
 
-/* A row: its last arguments are TransformerLens' name and a line of help for each branch that has
- * the site. OF_LAYERS: a site of layers; OF_LAYERS_AS: with another name in cross-attention;
- * OF_MAPS: maps whose masked cells reports leave out; OF_MODEL: a site outside of layers. */
+/* A row of the table. Its last arguments are TransformerLens' name, and a line of help for each
+ * branch that has the site. OF_LAYERS: a site of layers; OF_LAYERS_AS: its name in cross-attention
+ * has no regular form; OF_MAPS: a map whose masked cells reports leave out; OF_MODEL: a site
+ * outside of layers. */
 #define ROW(id, name, cross, axes, in_layer, masked, alias, ...) \
     [SITE_##                                                     \
         id] = {{name, "enc." name, cross}, AXES_##axes, 0, in_layer, masked, {__VA_ARGS__}, alias}
@@ -22,8 +23,8 @@
 #define OF_MAPS(id, name, axes, ...) ROW(id, name, "cross_" name, axes, true, true, __VA_ARGS__)
 #define OF_MODEL(id, name, axes, ...) ROW(id, name, NULL, axes, false, false, __VA_ARGS__)
 
-/* A site of MLPs, also of the step of a layer's own input and of the low-rank branch, with other
- * names. */
+/* A site of MLPs. The sublayer of a layer's own input and the low-rank branch also have it, with
+ * names of their own. */
 #define OF_MLP(id, name, per_layer, laurel, alias, ...)                \
     [SITE_##id] = {{name, "enc." name, NULL, per_layer, NULL, laurel}, \
                    AXES_TOKEN_CHANNEL,                                 \
@@ -33,8 +34,8 @@
                    {__VA_ARGS__},                                      \
                    alias}
 
-/* A site of attention, or of none, and of mixers, with axes of their own there. The lines of help
- * are for a text, its encoder, cross-attention, a layer's own input (none), and a mixer. */
+/* A site of attention that mixers have as well, with other axes. The lines of help are for a text,
+ * its encoder, cross-attention, a layer's own input (always NULL), and a mixer. */
 #define OF_BOTH(id, name, cross, of_mixer, axes, mixer_axes, masked, alias, ...) \
     [SITE_##id] = {{name, "enc." name, cross, NULL, "mix_" of_mixer},            \
                    AXES_##axes,                                                  \
@@ -192,7 +193,8 @@ const struct site_row site_rows[SITE_IDS] = {
     OF_LAYERS(VISIBLE, "visible", HEAD_QUERY_KEY, NULL, "1 - mask"),
 };
 
-/* Sites of other branches, which follow one of the text: their first and last ids. */
+/* Where lists have sites of other branches: which site of the text they follow, and their first and
+ * last ids. */
 static const struct inserted {
     enum site after;
     enum site_branch branch;
@@ -231,7 +233,7 @@ bool site_is_of_source(enum site site)
            (branch == BRANCH_CROSS && site_axes(site) == AXES_KV_HEAD_TOKEN_DIM);
 }
 
-/* TOKEN: a token; FIRST: the first token alone; KEY_TOKEN: a token that has a key. */
+/* TOKEN: all tokens; FIRST: only the first token; KEY_TOKEN: the tokens that have keys. */
 enum site_axis {
     NONE,
     HEAD,

@@ -14,17 +14,19 @@
 
 /* --- llama.cpp -------------------------------------------------------------------------------- */
 
-/* In layers followed by -L. A first name of a site is the one that `info --sites` prints. */
+/* Names of llama.cpp. In layers -L follows. Of several names for a site, `info --sites` prints the
+ * first. */
 static const struct llama_cpp_name {
     const char *name;
     enum site site, other;
 } llama_cpp_names[] = {
-    {"inp_embd", SITE_EMBEDDING, SITE_PASS_END}, /* these two if nothing is added, or scaled */
+    {"inp_embd", SITE_EMBEDDING, SITE_PASS_END}, /* this row and the next: only if nothing is added
+                                                  * to token embeddings and they are not scaled */
     {"embd", SITE_EMBEDDING, SITE_PASS_END},
     {"inpL", SITE_EMBEDDING, SITE_PASS_END},
     {"inp_scaled", SITE_EMBEDDING, SITE_PASS_END},
     {"inp_norm", SITE_EMBEDDING, SITE_PASS_END},
-    {"attn_norm", SITE_LN_1, SITE_LN_2}, /* in Falcon, the input of the MLP */
+    {"attn_norm", SITE_LN_1, SITE_LN_2}, /* in Falcon, the input of the MLP has this name */
     {"attn_norm_2", SITE_LN_1, SITE_PASS_END},
     {"Qcur", SITE_Q, SITE_Q_PRE},
     {"Kcur", SITE_K, SITE_K_PRE},
@@ -80,7 +82,7 @@ static bool is_there(const struct config *config, enum site site, size_t layer)
            site_is_in_layer(config, site, layer);
 }
 
-/* Add a site of a name, in the arena; names of a branch that the model lacks are left out. */
+/* Add a site under a name, in the arena. Nothing is added if the model lacks the site. */
 static int put(struct site_names *names, const char *name, struct named_site item, struct err *err)
 {
     uint32_t index = 0;
@@ -102,8 +104,8 @@ static int put(struct site_names *names, const char *name, struct named_site ite
     if (hash_table_get(&names->table, name, strlen(name), &index)) {
         struct named_site *last = names->items[index];
         while (last->next)
-            last = (struct named_site *)last->next; /* the arena's */
-        last->next = added->width ? added : NULL;   /* the first meaning counts */
+            last = (struct named_site *)last->next; /* in the arena, so it may be changed */
+        last->next = added->width ? added : NULL;   /* else the first meaning of a name counts */
         return 0;
     }
     struct named_site **items =
@@ -121,7 +123,8 @@ static int put_in(struct site_names *names, const char *name, enum site site, en
     return put(names, name, (struct named_site){.site = site, .other = other, .layer = layer}, err);
 }
 
-/* The module of a slot: its tensor's name without ".weight" and the prefix; NULL with `err`. */
+/* The module of a slot: the name of its tensor without ".weight" and without the prefix; NULL with
+ * `err`. */
 static const char *module_of(struct site_names *names, struct slot slot, struct err *err)
 {
     char name[PARAMETER_NAME_BYTES];
@@ -132,7 +135,7 @@ static const char *module_of(struct site_names *names, struct slot slot, struct 
     return arena_text(&names->arena, name + skip, size - skip, err);
 }
 
-/* The site that the output of a slot's module is; SITE_PASS_END: none. */
+/* The site that is the output of a slot's module; SITE_PASS_END: no site is. */
 static enum site site_of_slot(const struct config *c, struct slot slot)
 {
     static const struct {
@@ -179,7 +182,8 @@ static enum site site_of_slot(const struct config *c, struct slot slot)
             stack_head(c, (enum site_branch)slot.branch, (size_t)slot.layer);
         bool is_norm = slot.id == SLOT_Q_NORM || slot.id == SLOT_K_NORM;
         bool normed = is_q ? head->norm.q : is_k && head->norm.k;
-        bool is_half = is_k && head->by == HEADS_LATENT; /* before its rotated part */
+        bool is_half = is_k && head->by == HEADS_LATENT; /* its output lacks the rotated part of
+                                                          * keys */
         if (head->by == HEADS_AS_IS || is_half || head->clip > 0 || (is_v && head->norm.v) ||
             (normed && !is_norm && !head->norm.after_rotary))
             return SITE_PASS_END;
@@ -189,7 +193,8 @@ static enum site site_of_slot(const struct config *c, struct slot slot)
     return SITE_OF(slot.branch, site);
 }
 
-/* Add the modules around one with parameters: modules that end with it, and their activations. */
+/* Add the modules around a module with parameters: the one that contains it and returns its output,
+ * and the activation of an MLP. */
 static int put_around(struct site_names *names, struct slot slot, const char *module,
                       struct err *err)
 {
@@ -225,13 +230,14 @@ static int put_around(struct site_names *names, struct slot slot, const char *mo
         sum = out = of_mlp ? SITE_LN_2 : SITE_LN_1;
     size_t length = strlen(parent);
     bool is_layer = !length || (parent[length - 1] >= '0' && parent[length - 1] <= '9');
-    if (slot.id == SLOT_UP || is_layer) /* of UP only the activation counts */
+    if (slot.id == SLOT_UP || is_layer) /* around UP only the activation is a site */
         return 0;
     if (put_in(names, parent, SITE_OF(branch, out), SITE_OF(branch, sum), layer_index, err))
         return -1;
     if (of_mlp || !name_ends_in(parent, ".output"))
         return 0;
-    size = strlen(parent) - strlen(".output"); /* BERT: attention.self, attention.output */
+    size = strlen(parent) - strlen(".output"); /* BERT: attention contains attention.self and
+                                                * attention.output */
     const char *both = arena_text(&names->arena, parent, size, err);
     return err_if(!both ||
                   put_in(names, both, SITE_OF(branch, out), SITE_PASS_END, layer_index, err) ||
@@ -248,7 +254,8 @@ static int put_modules(struct site_names *names, struct err *err)
         return -1;
     slot_list(slots, sizeof *slots, c);
     static const char scaled_later[] = "granite granitemoe granitemoeshared granitemoehybrid "
-                                       "marian falcon_h1"; /* not in the module of the table */
+                                       "marian falcon_h1"; /* these scale outside of the module that
+                                                            * has the table of tokens */
     for (size_t i = 0; i < count; i++) {
         const struct slot slot = slots[i];
         struct named_site item = {.other = SITE_PASS_END,
@@ -298,7 +305,8 @@ static int put_modules(struct site_names *names, struct err *err)
     return failed;
 }
 
-/* Add fields that Hugging Face's models return, and names of TransformerLens and llama.cpp. */
+/* Add the fields that models of Hugging Face return, and the names of TransformerLens and
+ * llama.cpp. */
 static int put_fields(struct site_names *names, struct err *err)
 {
     static const char *const stacks[][3] = {
@@ -334,7 +342,8 @@ static int put_fields(struct site_names *names, struct err *err)
         const struct llama_cpp_name *n = &llama_cpp_names[i];
         bool in_layer = site_row(n->site)->in_layer, is_q = n->site == SITE_Q;
         bool normed = (is_q ? c->head_norm.q : c->head_norm.k) && !c->head_norm.after_rotary &&
-                      (is_q || n->site == SITE_K); /* the product is no site */
+                      (is_q || n->site == SITE_K); /* the name also has the product before the norm,
+                                                    * which is no site */
         if (i < 2 && (!plain || embed->scale != 1))
             continue;
         for (size_t layer = 0; layer < (in_layer ? c->n_layer : 1); layer++)
@@ -355,7 +364,7 @@ static int put_fields(struct site_names *names, struct err *err)
     return err_if((plain && put_in(names, "hook_embed", SITE_EMBEDDING, SITE_PASS_END, 0, err)));
 }
 
-/* Add our names, and the names of TransformerLens. */
+/* Add the names of this program and of TransformerLens. */
 static int put_sites(struct site_names *names, struct err *err)
 {
     static const char lens[] = "blocks.L.";
@@ -400,7 +409,7 @@ void site_names_release(struct site_names *names)
 
 /* --- a user's list ---------------------------------------------------------------------------- */
 
-/* A pattern with a layer's number in place of {}. */
+/* A pattern with the number of a layer in place of {}; NULL with `err`. */
 static const char *with_layer(struct site_names *names, const char *pattern, size_t layer,
                               struct err *err)
 {
@@ -424,7 +433,7 @@ static int add_line(struct site_names *names, const char *theirs, const char *ou
             continue;
         known++;
         if (hash_table_get(&names->table, name, strlen(name),
-                           &index)) { /* the user's name counts */
+                           &index)) { /* a name in the user's file replaces a known one */
             *names->items[index] = *site;
             names->items[index]->name = name;
         } else if (put(names, name, *site, err)) {
@@ -477,7 +486,8 @@ const struct named_site *site_names_find(const struct site_names *names, const c
     return NULL;
 }
 
-/* A name that is several sites, such as the module of queries, keys and values. */
+/* Refuse a name for the output of a module that is several sites, such as queries, keys and values;
+ * returns false. */
 static bool refuse_several(const struct named_site *n, struct err *err)
 {
     struct buf ours = {0};
@@ -491,8 +501,8 @@ static bool refuse_several(const struct named_site *n, struct err *err)
     return false;
 }
 
-/* The name with {} in place of its first part that is a number, or L, after a dot or `-`; NULL: it
- * has none, or memory ended. `*layer`: the number, -1 of L. */
+/* A name with {} in place of its first part, after a dot or `-`, that is a number or L; *layer: the
+ * number, or -1 for L. NULL: no part is, or there is no memory. */
 static const char *name_of_layers(int *layer, struct site_names *names, const char *name,
                                   struct err *err)
 {
@@ -518,7 +528,8 @@ bool site_of_name(enum site *site, int *layer, const char *name, size_t size,
     const char *pattern = text ? name_of_layers(&number, &names, text, err) : NULL;
     const struct named_site *n = text ? site_names_find(&names, text) : NULL;
     if (n && pattern && strlen(n->name) < strlen(strstr(pattern, "{}")) - 1)
-        n = NULL; /* of another module: layers.9.final_layer_norm, where a model has 4 layers */
+        n = NULL; /* the name only ends like one: layers.9.final_layer_norm, where a model has 4
+                   * layers */
     if (n)
         number = (int)n->layer;
     for (size_t i = 0; pattern && !n && !err->kind && i < config_layers(config); i++) {
@@ -534,7 +545,8 @@ bool site_of_name(enum site *site, int *layer, const char *name, size_t size,
     return found;
 }
 
-/* A name with the prefix of the model's modules, such as "model.", unless it is none of these. */
+/* The name of a module with the prefix of the model's modules, such as "model."; other names as
+ * they are. */
 static const char *whole_name(const struct site_names *names, size_t index,
                               const struct named_site *n, struct arena *arena, struct err *err)
 {

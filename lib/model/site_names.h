@@ -25,54 +25,57 @@ struct named_site {
     const char *name;
     enum site_dialect dialect;
     enum site site;
-    enum site other; /* what else has this name in some programs, or SITE_PASS_END */
+    enum site other; /* a second site that has this name in some programs, or SITE_PASS_END */
     size_t layer;    /* 0 outside of layers */
-    float factor;    /* site's values · factor = the values with this name */
-    /* A module whose columns are several sites': where this site's begin; width 0: it is none. */
+    float factor;    /* the site's values · factor are the values with this name */
+    /* If the name is a module whose output is several sites: the columns that are this site, and
+     * their number. width 0: the output is one site. */
     struct row_view view;
     size_t width;
-    const struct named_site *next; /* the next meaning of the same name */
+    const struct named_site *next; /* the next site of the same name, or NULL */
 };
 
 struct site_names {
     const struct config *config;
     enum site_dialect dialect; /* dialect of the names that are being added */
-    struct named_site **items; /* [count] the first of each name */
+    struct named_site **items; /* [count]: for each name its first site */
     size_t count;
-    size_t module_count; /* the first of these are modules */
+    size_t module_count; /* items before this index are modules */
     struct hash_table table;
     struct arena arena;
 };
 
-/* The config must outlive the names. */
+/* site_names_make: list all names of a model's sites. The config must outlive the names. */
 int site_names_make(struct site_names *names, const struct config *config, struct err *err);
 void site_names_release(struct site_names *names);
 
-/* Add lines of two columns, a name and ours for it; in both {} is the number of a layer:
+/* Add names from a file. A line has two columns, a name and ours for the same site; {} in both is
+ * the number of a layer:
  *
  *     decoder/layer_{}/attn/q    h.{}.q
- */
+ * */
 int site_names_add(struct site_names *names, const char *path, struct err *err);
 
-/* The sites of a name; NULL: none. */
+/* Find the sites with a name; NULL: no site has it. */
 const struct named_site *site_names_find(const struct site_names *names, const char *name);
 
-/* The site and layer of one name, by its size: of another program, or ours with its layer. L in
- * place of a number, as `info --sites` prints names, is all layers: -1, as outside of layers.
- * False: there is no such name; or, with an error in `err`, there is no memory, or the name is a
- * module whose output is several sites. */
+/* Find the site and layer of a name, which is `size` bytes long: a name of another program, or ours
+ * with its layer. L in place of a layer's number, as `info --sites` prints it, means all layers:
+ * *layer is -1, as for a site outside of layers. False: there is no such name; or, with an error in
+ * `err`, there is no memory, or the name is a module whose output is several sites. */
 bool site_of_name(enum site *site, int *layer, const char *name, size_t size,
                   const struct config *config, struct err *err);
 
-/* The first name of each site and layer in one dialect, [layers, SITE_COUNT], in the arena; NULL
- * for sites without one of their own there. */
+/* List the first name of each site and layer in one dialect: [layers, SITE_COUNT] in the arena.
+ * NULL: this dialect has no name for the site alone. */
 int site_names_list(const char *const **list, enum site_dialect dialect,
                     const struct config *config, struct arena *arena, struct err *err);
 
-/* The name of a site's module, with L as the layer; llama.cpp's name, with -L. NULL: none. */
+/* site_names_module: the name of the module whose output is a site, with L as the layer;
+ * site_llama_cpp_name: llama.cpp's name, with -L. NULL: there is none. */
 const char *site_names_module(const struct site_names *names, enum site site, struct arena *arena,
                               struct err *err);
 const char *site_llama_cpp_name(enum site site);
 
-/* Whether llama.cpp gives a name, without its -L, to a site; others are steps between sites. */
+/* Whether a name of llama.cpp, without its -L, is a site's. Other names are steps between sites. */
 bool site_is_llama_cpp_name(const char *name);

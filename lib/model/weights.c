@@ -13,26 +13,33 @@
 #include "model/layer.h"
 #include "model/score_rule.h"
 
-/* A slot of the model, its tensor, and its numbers in the forms that were used so far. */
+/* One slot of the model: its tensor, and its numbers in each form in which they were used so
+ * far. */
 struct parameter {
-    struct slot slot; /* the first member, as slot_find needs */
+    struct slot slot; /* must be the first member: slot_find reads it */
     struct family_layout layout;
-    size_t first;  /* index of the parameter that is the tensor's first slot */
-    size_t holder; /* index of the parameter with `data` and `halves` of this part of the tensor */
+    size_t first;  /* index of the parameter whose slot is the tensor's first */
+    size_t holder; /* index of the parameter that has `data` and `halves` for this part of the
+                    * tensor */
     struct found_tensor found;
-    bool is_read;          /* by weights_matrix */
-    const float *data;     /* as float32; NULL until it is used so */
-    const char *halves;    /* as bf16, in the order of the file; NULL until it is used so */
-    const uint32_t *pairs; /* as pairs of bf16 (weight.h); NULL until it is used so */
-    const char *quants;    /* quantised rows; NULL until they are packed */
-    const float *panels;   /* NULL until it is packed; of a bias: its numbers side by side; of
-                            * biases by distance: the numbers of all distances */
-    float *places;         /* of keys: rows of distances (score_rule.h); NULL until they are used */
-    bool is_old;           /* the numbers of `panels` have changed since */
-    bool places_are_old;   /* the numbers of `places` have changed */
+    bool is_read;          /* weights_matrix was called for it */
+    const float *data;     /* the numbers as float32; NULL before they are first used so */
+    const char *halves;    /* the numbers as bf16, in the order of the file; NULL before they are
+                            * first used so */
+    const uint32_t *pairs; /* the numbers as pairs of bf16 (weight.h); NULL before they are first
+                            * used so */
+    const char *quants;    /* rows that are quantised and packed; NULL before they are packed */
+    const float *panels;   /* a packed matrix; for a bias: its numbers side by side; for biases by
+                            * distance: the biases of all distances; NULL before they are first
+                            * used */
+    float *places;         /* only for keys: the rows and tables of BIAS_DISENTANGLED
+                            * (score_rule.h); NULL before they are first used */
+    bool is_old;           /* the parameter's numbers have changed since `panels` was made */
+    bool places_are_old;   /* the parameter's numbers have changed since `places` was made */
 };
 
-/* The layer whose parameters a layer has: its own index, or the index of the layer it shares. */
+/* The layer whose parameters a layer uses: its own index, or the index of the layer whose
+ * parameters it shares. */
 static size_t own_layer(const struct config *config, size_t layer)
 {
     size_t of_group = config->group_layers;
@@ -51,7 +58,8 @@ static struct parameter *parameter_at(const struct weights *weights, struct slot
     return i == SIZE_MAX ? NULL : &weights->parameters[i];
 }
 
-/* The bias or shift of a parameter, which comes after it; NULL: it has none. */
+/* The bias or shift that goes with a parameter, which is the next parameter in the list; NULL: it
+ * has none. */
 static struct parameter *bias_of(const struct weights *weights, struct parameter *p)
 {
     struct parameter *end = weights->parameters + weights->parameter_count;
@@ -86,14 +94,15 @@ static int find_tensors(struct weights *weights, struct hash_table *wanted, stru
     return checkpoint_check_names(&weights->checkpoint, config, wanted, err);
 }
 
-/* A parameter's part of its tensor: all, or the rows of its expert or head. */
+/* The bytes of a parameter in its tensor: all, or only its expert's or head's. */
 static const char *part_of(const struct parameter *p)
 {
     const struct safetensors_entry *entry = p->found.entry;
     return (const char *)entry->data + dtype_bytes(entry->dtype, p->layout.skipped);
 }
 
-/* In a model with experts, of which a token uses few: do not read ahead here, or read all soon. */
+/* In a model with experts, of which a token uses only some, tell the system how the file is read:
+ * all of a parameter soon, or without reading ahead. */
 static void advise(const struct weights *weights, const struct parameter *p, bool soon)
 {
     const struct safetensors_entry *entry = p->found.entry;
@@ -138,8 +147,8 @@ int weights_share(struct weights *shared, const struct weights *weights,
     size_t count = weights->parameter_count;
     *shared = *weights;
     shared->config = config;
-    shared->argmax = NULL;        /* searches write to it */
-    shared->checkpoint.count = 0; /* the files are released with `weights` */
+    shared->argmax = NULL;        /* not shared: each search writes to it */
+    shared->checkpoint.count = 0; /* `weights` releases the files, not `shared` */
     shared->checkpoint.arena = (struct arena){0};
     shared->arena = shared->packed = (struct arena){0};
     shared->parameters = arena_alloc(&shared->arena, count, sizeof *shared->parameters, err);
@@ -156,7 +165,7 @@ void weights_take(struct weights *weights, const struct weights *others, size_t 
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
-/* All numbers of a parameter's holder as float32: in place, or converted. */
+/* All numbers of a parameter's holder as float32, in place or converted. */
 static int load_floats(struct weights *weights, const struct parameter *p, const float **data,
                        struct err *err)
 {
@@ -177,7 +186,7 @@ static int load_floats(struct weights *weights, const struct parameter *p, const
     return 0;
 }
 
-/* All numbers of a parameter's holder in bf16, as ordered in the file: in place, or rounded. */
+/* All numbers of a parameter's holder as bf16, in the order of the file, in place or rounded. */
 static int load_halves(struct weights *weights, const struct parameter *p, const char **halves,
                        struct err *err)
 {
@@ -203,8 +212,8 @@ static int load_halves(struct weights *weights, const struct parameter *p, const
     return *halves ? 0 : -1;
 }
 
-/* The memory of a parameter's panels, to be filled: new, or with old numbers; NULL: they are
- * filled, or there is no memory, and no panels. */
+/* The memory of a parameter's panels if it must be filled, because it is new or its numbers are
+ * old. NULL: it already is filled, or there is no memory and p->panels is NULL. */
 static float *panels_to_fill(struct weights *weights, struct parameter *p, size_t count,
                              struct err *err)
 {
@@ -213,11 +222,11 @@ static float *panels_to_fill(struct weights *weights, struct parameter *p, size_
     if (!p->panels)
         p->panels = arena_alloc(&weights->arena, count, sizeof *p->panels, err);
     p->is_old = false;
-    return (float *)p->panels; /* the arena's */
+    return (float *)p->panels; /* in the arena, so it may be changed */
 }
 
-/* Room in which a matrix is packed, or NULL: then it is used as it is. All lie side by side, in
- * large pages, if there is memory for that. */
+/* Room for a packed matrix; NULL: the matrix is used as it is. All packed matrices are side by
+ * side, in large pages if there is memory for that. */
 static void *room_to_pack(struct weights *weights, size_t bytes)
 {
     struct arena *packed = &weights->packed;
@@ -243,13 +252,13 @@ static void pack(struct weights *weights, struct parameter *p, struct weight *we
             panels_fill(panels, weight);
         p->panels = panels;
     } else if (p->is_old) {
-        panels_fill((float *)p->panels, weight); /* the arena's */
+        panels_fill((float *)p->panels, weight); /* in the arena, so it may be changed */
         p->is_old = false;
     }
     weight->panels = p->panels;
 }
 
-/* The same for quantised rows, which do not change. */
+/* Pack quantised rows, as `pack` does. Their numbers never change. */
 static void pack_quants(struct weights *weights, struct parameter *p, struct weight *weight)
 {
     if (!p->quants) {
@@ -261,14 +270,14 @@ static void pack_quants(struct weights *weights, struct parameter *p, struct wei
     weight->quants = p->quants;
 }
 
-/* The length of a row of a parameter's tensor. */
+/* The number of columns in a parameter's tensor. */
 static size_t row_length(const struct parameter *p)
 {
     return p->layout.shape[p->layout.rank - 1];
 }
 
-/* A row as floats: where it lies, or in `memory`; of a tensor [in, out] the slot's part,
- * which is copied if it does not lie side by side. */
+/* A row of a tensor as floats, in place or in `memory`. If the tensor is [in, out] only the slot's
+ * part of the row, which is copied if it is not in one piece. */
 static const float *floats_of_row(const struct parameter *p, size_t row, float *memory)
 {
     const struct safetensors_entry *entry = p->found.entry;
@@ -282,12 +291,13 @@ static const float *floats_of_row(const struct parameter *p, size_t row, float *
                        length);
     floats = floats ? floats : memory;
     for (size_t i = 0; p->layout.transposed && view->stride && i < p->layout.out; i++)
-        memory[i] = floats[row_view_at(view, i)]; /* row_view_at >= i: nothing is lost */
+        memory[i] = floats[row_view_at(view, i)]; /* row_view_at >= i: no number is overwritten
+                                                   * before it is read */
     return !p->layout.transposed ? floats : view->stride ? memory : floats + view->first;
 }
 
-/* Round a slot's part of a tensor [in, out], two rows at a time, or [out, in], whose rows are the
- * matrix's columns. */
+/* Round a slot's part of a tensor to pairs of bf16: two rows of a tensor [in, out] at a time, or
+ * rows of a tensor [out, in], which are the matrix's columns. */
 static void fill_pairs(uint32_t *pairs, const struct parameter *p, const struct weight *weight,
                        float *memory, uint32_t *rounded)
 {
@@ -325,7 +335,8 @@ static int load_pairs(struct weights *weights, struct parameter *p, struct weigh
 
 /* --- matrices --------------------------------------------------------------------------------- */
 
-/* A tensor [in, out], which may have the columns of several slots, without its bias. */
+/* A whole tensor [in, out] as a matrix without its bias. It may have the columns of several
+ * slots. */
 static int load_whole(struct weights *weights, const struct parameter *p, struct weight *whole,
                       struct err *err)
 {
@@ -346,8 +357,9 @@ static int load_whole(struct weights *weights, const struct parameter *p, struct
     return 0;
 }
 
-/* Rows of a tensor [out, in]. BF16 numbers, which double their size as floats, are packed only with
- * weights.packing_widened; quantised ones keep about their size. */
+/* The rows of a tensor [out, in] as a matrix. bf16 numbers are only packed with
+ * weights.packing_widened, since they become floats of twice the size; quantised numbers keep about
+ * their size. */
 static int load_rows(struct weights *weights, struct parameter *p, bool packing,
                      struct weight *weight, struct err *err)
 {
@@ -376,7 +388,7 @@ static int load_rows(struct weights *weights, struct parameter *p, bool packing,
     return 0;
 }
 
-/* Columns of a tensor [in, out] that do not lie side by side, as panels. */
+/* Columns of a tensor [in, out] that are not side by side, as panels of their own. */
 static int load_panels(struct weights *weights, struct parameter *p, struct weight *weight,
                        struct err *err)
 {
@@ -418,7 +430,8 @@ static int load_matrix(struct weights *weights, struct parameter *p, bool packin
     return 0;
 }
 
-/* A vector times a factor; numbers that do not lie side by side, or change, are copied. */
+/* A vector times a factor. It is in place if its numbers are side by side and factor is 1, or else
+ * a copy. */
 static int load_scaled(struct weights *weights, struct parameter *p, float factor,
                        const float **vector, struct err *err)
 {
@@ -436,14 +449,14 @@ static int load_scaled(struct weights *weights, struct parameter *p, float facto
     return *vector ? 0 : -1;
 }
 
-/* The scales or shift of a norm. */
+/* The scales or the shift of a norm. */
 static int load_vector(struct weights *weights, struct parameter *p, const float **vector,
                        struct err *err)
 {
     return load_scaled(weights, p, 1, vector, err);
 }
 
-/* The factors of the products with a matrix. */
+/* The factors of products with a slot's matrix. factor 0: there are none. */
 static struct product_factor factors_of(const struct config *config, struct slot slot)
 {
     const struct product_factor *f = config->factors.list;
@@ -452,7 +465,8 @@ static struct product_factor factors_of(const struct config *config, struct slot
     return f->factor != 0 ? *f : (struct product_factor){.bias = 1};
 }
 
-/* The change of a slot; NULL: none. Whether it has lost its bias. */
+/* change_of: the change of weights that concerns a slot, or NULL. lacks_bias: whether this change
+ * leaves out the slot's bias. */
 static const struct weights_change *change_of(const struct weights *weights, struct slot slot)
 {
     const struct weights_change *change = weights->change;
@@ -471,8 +485,8 @@ static bool lacks_bias(const struct weights *weights, struct slot slot)
     return change && (change->without_bias == SLOTS || change->without_bias == slot.id);
 }
 
-/* The parameter whose numbers a slot has: up's for gate, if they are exchanged, or another
- * layer's. */
+/* The parameter whose numbers are read for a slot: its own or, after a change, another slot's or a
+ * later layer's, if that parameter has the same size. */
 static struct parameter *parameter_read(const struct weights *weights, struct slot slot)
 {
     static const unsigned char pairs[][2] = {{SLOT_GATE, SLOT_UP},
@@ -497,7 +511,8 @@ static struct parameter *parameter_read(const struct weights *weights, struct sl
                : own;
 }
 
-/* Transpose a square matrix: a copy [in, out] is the transposed one, stored as [out, in]. */
+/* Transpose a square matrix. A copy [in, out] of it is used as a matrix that is stored as [out,
+ * in]. */
 static int transpose_weight(struct weights *weights, struct weight *weight, struct err *err)
 {
     const size_t size = weight->in;
@@ -564,7 +579,7 @@ int weights_vector(struct weights *weights, struct slot slot, const float **numb
 
 int weights_xielu(struct weights *weights, struct slot slot, struct xielu *xielu, struct err *err)
 {
-    *xielu = (struct xielu){0, 0, 0.5f, -1e-6f}; /* older files lack the last two */
+    *xielu = (struct xielu){0, 0, 0.5f, -1e-6f}; /* beta and epsilon, which older files lack */
     float *const numbers[] = {&xielu->positive, &xielu->negative, &xielu->beta, &xielu->epsilon};
     for (int i = 0; i < 4; i++) {
         const float *number = NULL;
@@ -591,8 +606,8 @@ int weights_lambda(struct weights *weights, enum site_branch branch, size_t laye
     return 0;
 }
 
-/* The numbers of score_rule.h for BIAS_DISENTANGLED: rows of distances, then tables of keys and of
- * queries, which are products of the table of distances. */
+/* How many numbers BIAS_DISENTANGLED needs (score_rule.h): rows of distances, then the tables of
+ * keys and of queries, which are products of the table of distances. */
 static size_t places_count(const struct weights *weights, const struct score_rule *rule)
 {
     size_t tables = (size_t) !!(rule->terms & TERM_KEYS) + !!(rule->terms & TERM_QUERIES);
@@ -677,7 +692,7 @@ int weights_biases(struct weights *weights, struct machine *machine, int branch,
     return 0;
 }
 
-/* Scales of 1, as many as a norm may have. */
+/* An array of scales of 1, as long as any norm needs. */
 static int load_ones(struct weights *weights, const float **ones, struct err *err)
 {
     const struct config *c = weights->config;
@@ -694,11 +709,11 @@ static int load_ones(struct weights *weights, const float **ones, struct err *er
     return *ones ? 0 : -1;
 }
 
-/* Of the norms of narrow vectors, whatever config.json says. */
+/* epsilon of the norms of narrow vectors, whatever config.json says */
 static const float LATENT_EPSILON = 1e-6f;
 
-/* As if the deviation of `size` channels had the divisor size - 1: the root is of
- * (variance + epsilon · part) / part. */
+/* Change a norm as if its deviation over `size` channels had the divisor size - 1: with part =
+ * (size - 1) / size it divides by the root of (variance + epsilon · part) / part. */
 static int take_sample(struct weights *weights, struct norm *norm, size_t size, struct err *err)
 {
     const float part = ((float)size - 1) / (float)size;
@@ -887,7 +902,8 @@ size_t weights_read_bytes(const struct weights *weights, size_t index, size_t co
     return dtype_bytes(rounded ? DTYPE_BF16 : in_place ? entry->dtype : DTYPE_F32, count);
 }
 
-/* About the bytes of a tensor's copies, converted, packed or rounded; 0: it is read in its file. */
+/* About how many bytes the copies of a tensor need, which are converted, packed or rounded; 0:
+ * there are none, as the tensor is read in its file. */
 static size_t heap_bytes_of(const struct weights *weights, const struct parameter *p)
 {
     int words = weights->config->tied ? SLOT_TOKENS : SLOT_UNEMBED;
@@ -971,10 +987,11 @@ void weights_renew(struct weights *weights)
 
 enum {
     NUMBERS_AT_ONCE = 4096,
-    SAMPLE_NUMBERS = 1024, /* whole blocks of every quantised type */
+    SAMPLE_NUMBERS = 1024, /* this many numbers are whole blocks of every quantised type */
 };
 
-/* A sample is a piece in the middle: reading more pages of a file takes longer than hashing. */
+/* Hash all tensors, or of each tensor a piece in the middle, as reading pages of a file takes
+ * longer than hashing them. */
 static void hash_tensors(const struct weights *weights, bool is_sample,
                          char digits[SHA256_DIGITS + 1])
 {

@@ -1,4 +1,4 @@
-/* The heads of classes, by the names of their tensors. */
+/* The classifiers that are known by the names of their tensors. */
 #include "base/names.h"
 #include "model/family/family.h"
 
@@ -40,7 +40,7 @@ void class_head_take(struct config *config, const struct classifier *head, size_
     if (head->answers && config->answers != ANSWER_OF_EACH)
         config->answers = head->answers;
     config->tied = false;
-    config->logit_cap = config->logit_divisor = 0; /* of words */
+    config->logit_cap = config->logit_divisor = 0; /* these belong to logits of words */
     config->end_activation = head->activation ? head->activation : config->class_activation;
 }
 
@@ -50,6 +50,6 @@ const struct classifier *classifier_of_sequences(const struct config *config)
     while (head->rows->name && !name_is_among(head->sequences, config->family->name))
         head++;
     if (config->kind != MODEL_ATTENTION && config->causal && !config->n_encoder_layer)
-        return head - 1; /* `score` of decoders */
+        return head - 1; /* the last classifier, `score` of decoders */
     return head->rows->name ? head : NULL;
 }

@@ -20,151 +20,178 @@
 
 enum { FAMILY_MEMBERS_MAX = 5, FAMILY_ROWS_MAX = 26 };
 
-/* The tensor of a slot, or of several (its members), whose rows it has as `groups` says. */
+/* The tensor of one or several slots, its members. `groups` says in which order the tensor has the
+ * members' rows. */
 struct family_row {
-    const char *name; /* without ".weight" and ".bias", and what comes before it in a layer; {e}:
-                       * the number of an expert or head */
+    /* The name inside a layer, without ".weight" and ".bias"; {e}: the number of an expert or
+     * head. */
+    const char *name;
     unsigned char members[FAMILY_MEMBERS_MAX];
     enum {
         GROUPS_ONE,     /* all rows of the first member, all of the second, … */
-        GROUPS_KV_HEAD, /* for each key/value head: its part of each member */
-        GROUPS_HEAD,    /* for each query head */
-        GROUPS_FOUR,    /* for each quarter of the heads */
-        GROUPS_IN_TURN, /* a row of each member in turn */
+        GROUPS_KV_HEAD, /* for each key/value head: the rows of each member for this head */
+        GROUPS_HEAD,    /* for each query head: the rows of each member for this head */
+        GROUPS_FOUR,    /* for each quarter of the heads: the rows of each member */
+        GROUPS_IN_TURN, /* row 0 of each member, row 1 of each member, … */
     } groups;
-    bool transposed; /* a matrix is [in, out] */
+    bool transposed; /* a matrix is stored as [in, out] */
     bool bare;       /* no ".weight" follows the name; the name of a bias ends in "_bias" */
-    bool stacked;    /* the tensor has all experts or heads, one after the other: the first axis */
-    bool flat;       /* stacked, but without an axis of experts: each has its part of the first */
+    bool stacked;    /* the first axis counts experts or heads, which share the tensor */
+    bool flat;       /* as stacked, but experts have parts of the first axis, not an axis of their
+                      * own */
     unsigned char branch;
-    const char *bias; /* the whole name of the bias, if it does not begin with `name`; or NULL */
+    const char *bias; /* the bias's whole name, if it is not `name` and ".bias"; or NULL */
 };
 
 struct family_names {
     const char
-        *prefix; /* of all names but SLOT_TRANSFORM to SLOT_UNEMBED_BIAS; some files lack it */
-    const char *layers, *source_layers; /* before a layer's number, in the text, in its encoder (or
-                                         * NULL); {g}: the number of its group */
-    const char *wrapper;                /* what files may have before or after `prefix`, or NULL */
-    const struct family_names *base;    /* names of slots that are not listed here, or NULL */
-    bool open;                          /* files may have other tensors */
-    struct family_row rows[FAMILY_ROWS_MAX]; /* ends with one without a name */
+        /* Begins all names except for SLOT_TRANSFORM to SLOT_UNEMBED_BIAS; some files lack the
+         * prefix. */
+        *prefix;
+    /* What comes before the number of a layer: of the text, of its encoder (or NULL); {g}: the
+     * number of the layer's group. */
+    const char *layers, *source_layers;
+    const char *wrapper;             /* a word that files may have before or after `prefix`, or
+                                         * NULL */
+    const struct family_names *base; /* has the names of slots that are not in `rows`, or NULL */
+    bool open;                       /* files may have further tensors, which are ignored */
+    struct family_row rows[FAMILY_ROWS_MAX]; /* ends with a row without a name */
 };
 
 struct reading;
 
 struct family {
-    const char *name; /* its model_type; a variant is the next row, with the same name or one with
-                       * a space */
+    const char *name; /* the model_type; a variant of a family is the next row, and has the same
+                       * name or one with a space */
     const struct family_names *names;
     void (*settle)(struct reading *reading); /* reads keys that a row cannot express, or NULL */
     const struct config *defaults;
     const char *activation_key;        /* key that names the activation, or NULL */
-    const char *activation;            /* default */
-    double turning, theta;             /* default share of rotated channels (0: none) and base */
-    const char *theta_key, *share_key; /* other names of rope_theta and the share, or NULL. Only
-                                        * families with a default share below 1, and those that
-                                        * list it in `reads`, have "partial_rotary_factor" */
+    const char *activation;            /* default activation */
+    double turning, theta;             /* defaults: share of channels that are rotated (0: none),
+                                        * and base */
+    const char *theta_key, *share_key; /* Other names of the keys "rope_theta" and of the share of
+                                        * rotated channels, or NULL. The key "partial_rotary_factor"
+                                        * is only read for families with a default share below 1 or
+                                        * with this key in `reads`. */
     const char *width_key;             /* key with the number of rotated channels, or NULL */
-    bool wrapped;                      /* the keys are in "text_config" */
-    bool nested_share;                 /* a share counts in objects of the rotary embedding alone */
-    bool rounds_share; /* an odd number of rotated channels by the share is rounded up */
-    bool by_file;      /* a variant, for files that have all of its own names */
-    bool first_names;  /* of a size with several names the first counts; others may differ */
-    bool fixed_rotary; /* its rotary embedding has no key but the width (as in transformers) */
-    bool own_mask;     /* it is causal, whatever "is_causal" says (as in transformers) */
+    bool wrapped;                      /* the keys of the text model are in the object
+                                        * "text_config" */
+    bool nested_share;                 /* the share is only read in objects of the rotary
+                                        * embedding */
+    bool rounds_share; /* if the share gives an odd number of channels it is rounded up */
+    bool by_file;      /* a variant that is chosen if a file has all names that only the variant
+                        * has */
+    bool first_names;  /* of several names for one size the first counts; the others may have other
+                        * values */
+    bool fixed_rotary; /* no key but the width changes the rotary embedding (as in transformers) */
+    bool own_mask;     /* the model is causal, whatever "is_causal" says (as in transformers) */
     unsigned short trained_positions; /* default of original_max_position_embeddings, or 0 */
-    const char *reads; /* " key key ": keys that a model of another family may not have, or NULL */
+    const char *reads; /* keys, with blanks between and around them, that only models with this list
+                        * may have; or NULL */
 };
 
-/* Lists of families; each ends with one without a name. family_own has the order of
- * enum model_kind. */
+/* Lists of families; each ends with a family without a name. family_own is in the order of enum
+ * model_kind. */
 extern const struct family family_own[], family_decoders[], family_encoders[], family_experts[],
     family_mixers[], family_translators[];
 
-/* The key of the share that a GGUF file gives any model. */
+/* The key with the share of channels that are rotated. Configs of GGUF files have it in any
+ * family. */
 #define GGUF_SHARE "rotary_share"
 
-/* A family of any list; NULL: there are no more. */
+/* The family with this index, where one index counts the families of all lists; NULL: there are no
+ * more. */
 const struct family *family_at(size_t index);
 
 /* Find a family by its model_type; NULL if there is none. */
 const struct family *family_find(const char *name);
 
-/* Read eos_token_id and, of a model with an encoder, how it chooses tokens. */
+/* Read eos_token_id and, for a model with an encoder, how it chooses tokens, into `config`. */
 int family_read_generation(void *config, const struct json *root, struct err *err);
 
 /* Read a config of this family. Errors name the key with an unknown or unsupported value. */
 int family_read(struct config *config, const struct family *family, const struct json *root,
                 struct err *err);
 
-enum { FAMILY_NAMES_MAX = 5 }; /* most names of a key */
+enum { FAMILY_NAMES_MAX = 5 }; /* most names that a key may have */
 
-/* A config that is read again with another value for a key that it lacks, to see what depends on
- * it. One reading lists these keys (key = SIZE_MAX); then each may have each value. */
+/* A trial: config.json is read again as if a key that it lacks had another value, to see what
+ * depends on the key. A first reading, with key = SIZE_MAX, lists the absent keys; then each gets
+ * each of the other values. */
 enum { FAMILY_ABSENT_MAX = 96, FAMILY_VALUES = 8 };
 struct family_trial {
-    const char *absent[FAMILY_ABSENT_MAX][FAMILY_NAMES_MAX]; /* by all their names */
+    const char *absent[FAMILY_ABSENT_MAX][FAMILY_NAMES_MAX]; /* all names of each absent key */
     size_t count;
-    size_t key, value;                 /* which one has which value */
-    struct json *lists[FAMILY_VALUES]; /* values of keys of lists */
+    size_t key, value;                 /* the index of the key in `absent`, and the number of the
+                                        * value that it gets */
+    struct json *lists[FAMILY_VALUES]; /* values for keys that have a list */
 };
 
-/* Begin trials of a model with so many layers, and end them. */
+/* Begin trials of a model with `layers` layers; end them, which frees their memory. */
 int family_trial_begin(struct family_trial *trial, size_t layers, struct err *err);
 void family_trial_end(struct family_trial *trial);
 
-/* family_read in a trial. */
+/* Read a config as family_read does, with the value that a trial gives to its key. */
 int family_try(struct config *config, const struct family *family, const struct json *root,
                struct family_trial *trial, struct err *err);
 
-/* List in config->unread, if they fit, the keys that were not read and may have an effect. */
+/* List in config->unread the keys that were not read and may have an effect, as many as fit. */
 void family_note_unread(struct config *config, const struct json *root);
 
-/* A classifier: names of its last matrix and of a dense layer before it, if any. A file that
- * has both has this head: classifiers are tried in their order, for the family with this name
- * or, NULL, for all; the last has no rows. */
+/* A classifier: the names of its last matrix and, if it has one, of the dense layer before it. A
+ * file with all these names has this classifier. Classifiers are tried in the order of their list,
+ * which ends with one without rows. `family`: the only family that may have it, or NULL for all. */
 struct classifier {
     const char *family;
     struct family_row rows[3];  /* rows of SLOT_UNEMBED and SLOT_TRANSFORM; the last has no name */
-    enum activation activation; /* of the dense layer; ACTIVATION_NONE: as config.json says */
+    enum activation activation; /* activation of the dense layer; ACTIVATION_NONE: the one that
+                                 * config.json names */
     enum class_answer answers;
-    bool normed;           /* a norm of the dense layer: SLOT_TRANSFORM_NORM of the family */
+    bool normed;           /* the dense layer has a norm, SLOT_TRANSFORM_NORM of the family */
     bool prefixed;         /* the name of the dense layer begins with the prefix of the family */
-    const char *sequences; /* " name name ": encoders whose class for sequences has it, or NULL */
+    const char *sequences; /* " name name ": the families whose class for sequences in transformers
+                            * has this classifier; or NULL */
 };
 
 extern const struct classifier classifiers[];
 
-/* Give a config a head of `count` classes, but not its biases. */
+/* Give a config a classifier with `count` classes. Which biases it has stays as it was. */
 void class_head_take(struct config *config, const struct classifier *head, size_t count);
 
-/* The head of transformers' class for sequences of a config's family; NULL: it is not known. */
+/* The classifier of the class of transformers that classifies sequences with a config's family;
+ * NULL: it is not known. */
 const struct classifier *classifier_of_sequences(const struct config *config);
 
-/* Of a config.json for such a class, set its head, with a row for each name of "id2label". Other
- * heads are found by their tensors. */
+/* If config.json names a class of transformers that classifies sequences, give the config its
+ * classifier, with a class for each name in "id2label". Other classifiers are found by their
+ * tensors. */
 int family_read_classes(struct config *config, const struct json *root, struct err *err);
 
-/* family_row of a config's family, or the row of its classifier. */
+/* The row of a slot: of the config's classifier, or else family_row of its family. */
 const struct family_row *config_row(const struct config *config, struct slot slot);
 
-/* The row of a slot; of a bias or shift, its matrix's or norm's row. NULL: the family has none. */
+/* The row that has a slot's name. A bias or shift has the row of its matrix or norm. NULL: the
+ * family has no such row. */
 const struct family_row *family_row(const struct family *family, struct slot slot);
 
-/* "model.layers.3.self_attn.q_proj.weight" by the config's family and groups; returns `name`. */
+/* The name of a slot's tensor, such as "model.layers.3.self_attn.q_proj.weight", for the config's
+ * family and groups of layers; returns `name`. */
 const char *family_tensor_name(char name[PARAMETER_NAME_BYTES], const struct config *config,
                                struct slot slot);
 
-/* The size of a slot's matrix, and where its numbers are in the tensor of a file. */
+/* The size of a slot's matrix, and where the numbers of the slot are in a tensor of a file. */
 struct family_layout {
     size_t out, in;
-    size_t rank, shape[SLOT_RANK_MAX + 1]; /* of the tensor, which may have several slots */
+    size_t rank, shape[SLOT_RANK_MAX + 1]; /* shape of the whole tensor, which may have several
+                                            * slots */
     bool transposed;
-    bool squeezed;         /* the tensor may have further axes of size 1 */
-    size_t skipped, count; /* numbers before the slot's expert or head, and in it; or 0, and all */
-    struct row_view view;  /* the slot's rows in the tensor; its columns, if transposed */
-    struct slot first;     /* the first slot of the tensor */
+    bool squeezed; /* further axes of size 1 in the file's tensor are ignored */
+    /* skipped: how many numbers come before the slot's expert or head; count: how many it has.
+     * Without experts or heads: 0, and all numbers of the tensor. */
+    size_t skipped, count;
+    struct row_view view; /* the rows of the tensor that are the slot's; columns if `transposed` */
+    struct slot first;    /* the first of the slots that share the tensor */
 };
 
 void family_layout(struct family_layout *layout, struct slot slot, const struct config *config);
@@ -178,19 +205,20 @@ void family_layout(struct family_layout *layout, struct slot slot, const struct 
  * is no window, cap, scaling or token; num_key_value_heads, head_dim and rotary_dim follow from
  * other sizes. If None would fail in transformers, null is treated as absent. */
 
-/* A config that is being read. */
+/* The state while a config is read: readers of keys get it, and continue after an error. */
 struct reading {
     struct config *config;
     const struct json *root;
     struct err *err;
-    bool failed;                /* `err` has the first error */
-    struct family_trial *trial; /* or NULL */
+    bool failed;                /* an error occurred; `err` has the first one */
+    struct family_trial *trial; /* NULL: this is not a trial */
 };
 
-/* Far above the sizes of real models; products of two sizes fit into 64 bits. */
+/* Limits of sizes and of numbers of layers, far above real models. A product of two fits into 64
+ * bits. */
 enum { DIMENSION_MAX = 1 << 24, LAYERS_MAX = 1 << 14 };
 
-/* Note a failure; returns where its message goes: NULL after the first. */
+/* Note that reading failed. Returns where to write the message; NULL if there already is one. */
 struct err *family_fail(struct reading *reading);
 
 bool family_is_null(const struct reading *reading, const char *key);
@@ -203,53 +231,61 @@ double family_number(struct reading *reading, const char *key, double min, doubl
                      double otherwise);
 double family_positive(struct reading *reading, const char *key, double otherwise);
 const char *family_text(struct reading *reading, const char *key, const char *otherwise);
-const struct json *family_list(struct reading *reading, const char *key);   /* NULL: none */
-const struct json *family_object(struct reading *reading, const char *key); /* NULL: none */
+/* NULL: the key is absent */
+const struct json *family_list(struct reading *reading, const char *key);
+/* NULL: the key is absent */
+const struct json *family_object(struct reading *reading, const char *key);
 
 /* The value of a key that may be of several types; NULL: it is absent or null. */
 const struct json *family_given(struct reading *reading, const char *key);
 
-/* Read from the object of a key from now on, if there is one; returns the root to go back to. */
+/* From now on read keys from the object that is the value of `key`, if there is one. Returns the
+ * object that was read before, to restore it. */
 const struct json *family_enter(struct reading *reading, const char *key);
 
-/* Read a number in [min, max] that may have several names, whose values must agree. */
+/* Read a number in [min, max] from a key that may have several names. If a config has more than one
+ * of the names, their values must agree. */
 double family_named(struct reading *reading, const char *const names[FAMILY_NAMES_MAX], double min,
                     double max, double otherwise);
 
-/* Require that a flag has `value`. */
+/* Require that a flag has `value`; an absent flag has the value `otherwise`. */
 void family_expect(struct reading *reading, const char *key, bool value, bool otherwise);
 
-/* Set the activation from its name, the value of `key`, or refuse it. */
+/* Set the activation to `name`, the value of `key`; an unknown name is an error. */
 void family_activation(struct reading *reading, const char *key, const char *name);
 
-/* Read a flag that adds biases or removes them; if it is absent they stay. */
+/* Read a flag that says whether the model has `biases`. If the flag is absent config->biases
+ * stays. */
 void family_bias(struct reading *reading, const char *key, unsigned biases);
 
-/* Read a limit, such as a cap; returns 0 if there is none: null, or a default of 0. */
+/* Read a limit, such as a cap. Returns 0 for null, and if the key is absent and `otherwise` is 0:
+ * there is no limit then. */
 float family_limit(struct reading *reading, const char *key, float otherwise);
 
-/* Read the width of a window (null: none); "layer_types", the layers that have one: false if it is
- * absent. */
+/* family_window: read the width of a window; null: no window. family_layer_types: read from
+ * "layer_types" which layers have the window; false: the key is absent. */
 void family_window(struct reading *reading, const char *key);
 bool family_layer_types(struct reading *reading);
 
 /* Read "rope_theta", "rope_scaling" or "rope_parameters", and the share of rotated channels. */
 void family_read_rotary(struct reading *reading, double turning, double theta);
 
-/* Give layers with a window, or layers without one, a flag. Read the rotary embedding of layers
- * with a window, if it differs from other layers: its base is under `theta_key`; `scaled`:
- * "rope_scaling" includes layers with a window. */
+/* family_flag_layers: set a flag of the layers with a window, or of the layers without.
+ * family_local_rotary: read the rotary embedding of layers with a window, if it differs from the
+ * one in other layers. `theta_key`: the key of its base; `scaled`: "rope_scaling" applies to it. */
 void family_flag_layers(struct config *config, bool with_window, unsigned short flag);
 void family_local_rotary(struct reading *reading, const char *theta_key, double otherwise,
                          bool scaled);
 
-/* Whether config.json names a class of transformers for a task: "ForTokenClassification". */
+/* Whether config.json names a class of transformers for a task, such as
+ * "ForTokenClassification". */
 bool family_is_for(const struct reading *reading, const char *task);
 
-/* Read the rotary embedding of heads of `width` channels in a kind of layers, such as
- * full_attention, from "rope_parameters": with a share of pairs below 1, of kind proportional. */
+/* Read the rotary embedding of a kind of layers, such as "full_attention", from "rope_parameters",
+ * for heads of `width` channels. If only a share of the pairs is rotated, its kind is
+ * proportional. */
 void family_kind_rotary(struct reading *reading, struct rotary *rotary, const char *kind,
                         size_t width, double theta, double share);
 
-/* Read "is_causal"; the window must be read before. */
+/* Read "is_causal". The window must have been read before. */
 void family_read_causal(struct reading *reading);

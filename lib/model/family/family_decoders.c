@@ -133,7 +133,7 @@ static const struct family_names bloom_names =
           {"self_attention.query_key_value", {SLOT_Q, SLOT_K, SLOT_V}, .groups = GROUPS_KV_HEAD},
           {"self_attention.dense", {SLOT_O}});
 
-/* Falcon with two norms of the same stream; all others have bloom_names. */
+/* Names of Falcon with two norms of the same stream; other models of Falcon have bloom_names. */
 static const struct family_names falcon_names = NAMES(
     "transformer.", "h.", &bloom_names, {"ln_attn", {SLOT_NORM_1}}, {"ln_mlp", {SLOT_NORM_2}});
 
@@ -180,7 +180,8 @@ void family_settle_qkv_bias(struct reading *r)
     family_bias(r, "mlp_bias", BIASED_MLP);
 }
 
-/* Set the scaling that a family has by default; false: no, config.json has an object of scaling. */
+/* Set the scaling that a family has by default. False: config.json has an object of scaling, which
+ * counts instead. */
 bool family_default_scaling(struct reading *r, enum rotary_scaling scaling, double factor,
                             double positions)
 {
@@ -223,7 +224,8 @@ void family_settle_ernie(struct reading *r)
     family_bias(r, "use_bias", BIASED_ALL);
 }
 
-/* A window in all layers but each n-th, or as "layer_types" says. */
+/* Give a window to all layers but each n-th (`otherwise`: the default of n), or as "layer_types"
+ * says. */
 static void settle_pattern(struct reading *r, size_t otherwise)
 {
     struct config *c = r->config;
@@ -231,23 +233,25 @@ static void settle_pattern(struct reading *r, size_t otherwise)
     family_window(r, "sliding_window");
     bool given = family_layer_types(r);
     size_t pattern = given ? 0 : family_size(r, key, otherwise);
-    json_given(r->root, key); /* with "layer_types" it has no effect, and may be a text */
+    json_given(r->root, key); /* marked as read: with "layer_types" it has no effect, and may be a
+                               * text */
     for (size_t i = 0; pattern && c->window && i < c->n_layer; i++)
         if ((i + 1) % pattern)
             c->layer_flags[i] |= LAYER_WINDOW;
 }
 
-/* Only layers without a window have rotary scaling, and the base that is not in "rope_parameters",
- * as in transformers 5. */
+/* As in transformers 5, "rope_scaling", and "rope_theta" outside "rope_parameters", are only for
+ * layers without a window. */
 static void settle_olmo3(struct reading *r)
 {
     struct config *c = r->config;
     family_settle_llama(r);
     settle_pattern(r, 4);
-    family_local_rotary(r, "rope_local_base_freq", c->family->theta, false); /* of a GGUF file */
+    /* the key of a config from a GGUF file */
+    family_local_rotary(r, "rope_local_base_freq", c->family->theta, false);
 }
 
-/* If there is a window, layers without it have no rotary embedding. */
+/* If the model has a window, layers without the window have no rotary embedding. */
 static void settle_exaone4(struct reading *r)
 {
     settle_pattern(r, 4);
@@ -292,7 +296,8 @@ static void settle_ministral(struct reading *r)
     family_windows(r, 0, 1);
 }
 
-/* If windows are on, layers of "layer_types" have one; without that key, all from a layer on. */
+/* If "use_sliding_window" is true, layers have a window as "layer_types" says; without that key,
+ * all layers from "max_window_layers" on have one. */
 void family_settle_switched_window(struct reading *r)
 {
     struct config *c = r->config;
@@ -301,7 +306,7 @@ void family_settle_switched_window(struct reading *r)
         family_window(r, "sliding_window");
     else
         json_given(r->root,
-                   "sliding_window"); /* it was read, but has no effect while windows are off */
+                   "sliding_window"); /* marked as read: it has no effect while windows are off */
     bool given = family_layer_types(r);
     size_t first = (size_t)family_integer(r, "max_window_layers", 0, INT32_MAX, 28);
     if (!used)
@@ -327,8 +332,9 @@ void family_settle_granite(struct reading *r)
     c->logit_divisor = (float)family_positive(r, "logits_scaling", 1);
 }
 
-/* A list of layers with a rotary embedding (1) and without (0); else every n-th layer has none.
- * Without "layer_types", "use_sliding_window" gives layers without a rotary embedding a window. */
+/* "no_rope_layers" says of each layer whether it has a rotary embedding (1) or none (0); without
+ * this list, every n-th layer has none. Without "layer_types", "use_sliding_window" gives a window
+ * to the layers without a rotary embedding. */
 static void settle_smollm3(struct reading *r)
 {
     struct config *c = r->config;
@@ -368,7 +374,8 @@ static void settle_gemma(struct reading *r)
     family_bias(r, "attention_bias", BIASED_QKV | BIASED_OUT);
 }
 
-/* Without hidden_activation, hidden_act counts, in which "gelu" means gelu_pytorch_tanh. */
+/* "hidden_activation" names the activation; without it "hidden_act" does, where "gelu" means
+ * gelu_pytorch_tanh. */
 static void settle_gemma1(struct reading *r)
 {
     static const char key[] = "hidden_act";
@@ -380,7 +387,7 @@ static void settle_gemma1(struct reading *r)
         family_activation(r, key, name);
 }
 
-/* What Gemma 2 and Gemma 3 share. */
+/* Read the keys that Gemma 2 and Gemma 3 share. */
 static void settle_gemma_scores(struct reading *r)
 {
     struct config *c = r->config;
@@ -409,7 +416,8 @@ static void settle_gemma3(struct reading *r)
     }
 }
 
-/* The member of an object whose name is the number of a layer, maybe after zeros; NULL: none. */
+/* The member of an object whose name is the number of a layer, with or without leading zeros; NULL:
+ * there is none. */
 static const struct json *member_of_layer(const struct json *object, size_t layer)
 {
     long long number = 0;
@@ -420,8 +428,9 @@ static const struct json *member_of_layer(const struct json *object, size_t laye
     return member;
 }
 
-/* Layers without a window have other heads: "per_layer_config" has the sizes of layers that differ;
- * without it, "global_head_dim" and, if values are keys, "num_global_key_value_heads". */
+/* Read the heads of layers without a window. "per_layer_config" has the sizes of layers that
+ * differ. Without this key, "global_head_dim" and, if values are keys, "num_global_key_value_heads"
+ * have them. */
 static void read_wide_heads(struct reading *r)
 {
     struct config *c = r->config;
@@ -460,7 +469,8 @@ static void read_wide_heads(struct reading *r)
                 c->wide.kv_heads, c->n_head);
 }
 
-/* Inputs of single layers, and layers that read the keys and values of others. */
+/* Read the keys of inputs that each layer has of its own, and of layers that read an earlier
+ * layer's keys and values. `borrowing`: the default number of such layers. */
 static void settle_gemma_layers(struct reading *r, long long borrowing)
 {
     struct config *c = r->config;
@@ -492,7 +502,7 @@ static void settle_gemma_layers(struct reading *r, long long borrowing)
                         "earlier tokens: vision or null");
 }
 
-/* A window in all layers but each n-th, or as "layer_types" says. */
+/* Give a window to all layers but each n-th, or as "layer_types" says. */
 static void read_kinds(struct reading *r, size_t n)
 {
     struct config *c = r->config;
@@ -530,7 +540,8 @@ static void settle_gemma4(struct reading *r)
                         "field 'use_double_wide_mlp': expected false beside experts, found true");
 }
 
-/* The share of gates of each layer that become 0: by default, in the first of many layers. */
+/* Read for each layer which share of the MLP's gates becomes 0. Default: 0.95 in the first 10
+ * layers, if the model has more. */
 static void read_sparsity(struct reading *r)
 {
     enum { SPARSE_LAYERS = 10 };
@@ -561,11 +572,13 @@ static void settle_gemma3n(struct reading *r)
     c->copies.active =
         (size_t)family_integer(r, "altup_active_idx", 0, (long long)c->copies.count - 1, 0);
     c->copies.scaled = family_flag(r, "altup_correct_scale", true);
-    family_number(r, "altup_coef_clip", 0, 1e9, 120);       /* of training */
-    family_number(r, "query_pre_attn_scalar", 0, 1e9, 256); /* of no effect, as in transformers */
+    family_number(r, "altup_coef_clip", 0, 1e9, 120);       /* read, but only training uses it */
+    family_number(r, "query_pre_attn_scalar", 0, 1e9, 256); /* read, but it has no effect, as in
+                                                             * transformers */
 }
 
-/* The head is tied if the file lacks it, whatever "tie_word_embeddings" says. */
+/* The unembedding is tied to the embedding if the file has none, whatever "tie_word_embeddings"
+ * says. */
 static void settle_mistral3(struct reading *r)
 {
     family_settle_window(r);
@@ -577,7 +590,8 @@ static void settle_ministral3(struct reading *r)
     struct rotary *rotary = &r->config->rotary;
     family_settle_window(r);
     if (r->config->family->wrapped)
-        r->config->tied = false; /* as in settle_mistral3 */
+        r->config->tied = false; /* tied only if the file has no unembedding, as in
+                                  * settle_mistral3 */
     if (!family_default_scaling(r, ROTARY_YARN, 16, 16384))
         return;
     rotary->theta = 1e6;
@@ -607,7 +621,8 @@ static void settle_bigcode(struct reading *r)
         c->scale = 1;
 }
 
-/* "attn_config" has the keys of attention; without it, as from a GGUF file, config.json itself. */
+/* Read the keys of attention from the object "attn_config"; if it is absent, as from a GGUF file,
+ * from config.json itself. */
 static void settle_mpt(struct reading *r)
 {
     struct config *c = r->config;
@@ -688,15 +703,15 @@ static void settle_falcon(struct reading *r)
     if (parallel || grouped)
         c->style = grouped && norms == 2 ? STYLE_PARALLEL : STYLE_ONE_NORM;
     if (grouped && norms == 2)
-        c->family++; /* the row with two norms */
+        c->family++; /* the next row, which has names of two norms */
     if (alibi)
         c->score_bias = BIAS_ALIBI_ROUNDED;
     else
         family_read_rotary(r, 1, 1e4);
 }
 
-/* Give the "local" layers of a list, which is read `times` times, a window; false: there are too
- * many, or one is neither local nor "global". */
+/* Read a list of "local" and "global" layers `times` times, and give local layers a window. False:
+ * there are more items than layers, or another word. */
 static bool add_local_layers(struct config *c, const struct json *list, size_t *layer,
                              long long times)
 {
@@ -713,7 +728,8 @@ static bool add_local_layers(struct config *c, const struct json *list, size_t *
     return true;
 }
 
-/* "attention_layers", else "attention_types", else every second layer is local. */
+/* "attention_layers" or "attention_types" says which layers have a window; without both every
+ * second layer has one. */
 static void settle_gpt_neo(struct reading *r)
 {
     struct config *c = r->config;

@@ -85,7 +85,8 @@ static const struct family_names deberta_head_names = NAMES(
     {"lm_predictions.lm_head.LayerNorm", {SLOT_TRANSFORM_NORM}},
     {"lm_predictions.lm_head.decoder", {SLOT_UNEMBED}, .bias = "lm_predictions.lm_head.bias"});
 
-/* Masked models are "bert." in published files, "nomic_bert." in files of transformers 5. */
+/* Names of Nomic's masked models. Their prefix is "bert." in published files, "nomic_bert." in
+ * files of transformers 5. */
 static const struct family_names nomic_names = NAMES_OF(
     "bert.", "encoder.layers.", NULL, "nomic_", &bert_names, false, {"emb_ln", {SLOT_EMBED_NORM}},
     {"attn.Wqkv", {SLOT_Q, SLOT_K, SLOT_V}}, {"attn.out_proj", {SLOT_O}}, {"norm1", {SLOT_NORM_1}},
@@ -118,7 +119,8 @@ static void settle_bert(struct reading *r)
     settle_encoder(r);
 }
 
-/* JinaBERT is a "bert" with ALiBi, which has a family of its own: the next one. */
+/* Read a model of type "bert". With ALiBi it is JinaBERT, whose family is one of the next two
+ * rows. */
 static void settle_any_bert(struct reading *r)
 {
     static const char key[] = "feed_forward_type";
@@ -128,7 +130,8 @@ static void settle_any_bert(struct reading *r)
         return;
     }
     const char *type = family_text(r, key, "original");
-    bool norms = false; /* the variant, which only the name of its code tells */
+    bool norms = false; /* the variant with norms of queries and keys; only the name of its code
+                         * tells it */
     for (const struct json *at = json_first(family_given(r, "auto_map")); at; at = json_next(at)) {
         const char *code = "";
         json_get_text(at, &code);
@@ -149,7 +152,7 @@ static void settle_any_bert(struct reading *r)
     c->activation = type[0] == 'g' ? ACTIVATION_GELU : ACTIVATION_RELU;
 }
 
-/* Keys of the authors' code: options that published models do not use are refused. */
+/* Read the keys that the authors' code has. Options that no published model uses are refused. */
 static void settle_nomic(struct reading *r)
 {
     static const char *const unused[] = {
@@ -163,12 +166,13 @@ static void settle_nomic(struct reading *r)
     const char *name = family_text(r, key, "swiglu");
     if (strcmp(name, "swiglu") != 0)
         err_unsupported(family_fail(r), "field '%s': expected \"swiglu\", found \"%s\"", key, name);
-    /* longer texts have other angles in that code */
+    /* beyond this length the authors' code changes the angles of the rotary embedding */
     size_t trained = family_size(r, "max_trained_positions", c->n_positions);
     c->n_positions = trained < c->n_positions ? trained : c->n_positions;
 }
 
-/* Let positions number the tokens that are not padding, from the row after padding's row. */
+/* Let positions count only tokens that are not padding. The first position is the row after
+ * padding's row of the table. */
 static void count_positions(struct reading *r, long long padding)
 {
     struct config *c = r->config;
@@ -189,7 +193,7 @@ static void settle_roberta(struct reading *r)
     count_positions(r, family_integer(r, "pad_token_id", 0, DIMENSION_MAX, 1));
 }
 
-/* Positions are learned, or rotary embeddings. */
+/* Positions are learned or, if "position_embedding_type" says so, rotary embeddings. */
 static void settle_esm(struct reading *r)
 {
     static const char key[] = "position_embedding_type";
@@ -213,7 +217,7 @@ static void settle_esm(struct reading *r)
                                 "true, found nothing");
 }
 
-/* Padding is the token 1, whatever "pad_token_id" says. */
+/* The padding token has the id 1, whatever "pad_token_id" says. */
 static void settle_mpnet(struct reading *r)
 {
     struct config *c = r->config;
@@ -250,7 +254,8 @@ static void settle_electra(struct reading *r)
         err_unsupported(family_fail(r), "field 'summary_type': expected first");
 }
 
-/* Read "pos_att_type": a list of the products with distances, or a text with "|" between them. */
+/* Read from "pos_att_type" which products with distances are added: a list, or a text with "|"
+ * between the names. */
 static void read_terms(struct reading *r)
 {
     static const char key[] = "pos_att_type";
@@ -276,12 +281,13 @@ static void settle_deberta(struct reading *r)
     struct config *c = r->config;
     c->end_activation = c->activation;
     c->n_segments = (size_t)family_integer(r, "type_vocab_size", 0, DIMENSION_MAX, 0);
-    enum activation hidden = c->activation; /* the pooler's is before classes */
+    enum activation hidden = c->activation; /* the pooler's activation is only used before
+                                             * classes */
     family_activation(r, "pooler_hidden_act", family_text(r, "pooler_hidden_act", "gelu"));
     c->class_activation = c->activation;
     c->activation = hidden;
     family_size(r, "pooler_hidden_size", c->n_embd);
-    family_flag(r, "legacy", true); /* the head's names, which the file decides */
+    family_flag(r, "legacy", true); /* read, but the file decides which names the head has */
     family_expect(r, "relative_attention", true, false);
     if (!family_flag(r, "position_biased_input", true))
         c->n_positions = 0;
@@ -322,7 +328,8 @@ static void settle_deberta(struct reading *r)
                         kernel);
 }
 
-/* A group of layers is run several times, with the same parameters, before the next group. */
+/* ALBERT: a group of layers is run several times with the same parameters before the next group
+ * is. */
 static void settle_albert(struct reading *r)
 {
     struct config *c = r->config;

@@ -107,14 +107,15 @@ void family_read_experts(struct reading *r, const char *experts, const char *cho
     struct config *c = r->config;
     struct mixture *m = &c->mixture;
     const struct family *next = c->family + 1;
-    const char *const names[FAMILY_NAMES_MAX] = {experts, "num_local_experts"}; /* transformers 5 */
+    /* transformers 5 has the second name */
+    const char *const names[FAMILY_NAMES_MAX] = {experts, "num_local_experts"};
     m->experts = (size_t)family_named(r, names, 1, DIMENSION_MAX, (double)m->experts);
     usual = chosen ? family_size(r, chosen, usual) : usual;
     m->inner = inner ? family_size(r, inner, m->inner) : c->n_inner;
     if (!m->inner)
         err_set(family_fail(r), "field '%s': expected a width of experts, found nothing", inner);
     if (family_has_separate_experts(r) && next->name && strchr(next->name, ' '))
-        c->family = next; /* the row with separate experts */
+        c->family = next; /* the next row has names of separate experts */
     if (m->experts > EXPERTS_MAX)
         err_set(family_fail(r), "field '%s': expected at most %d, found %zu", experts, EXPERTS_MAX,
                 m->experts);
@@ -136,7 +137,8 @@ static void settle_minimax(struct reading *r)
     family_read_experts(r, "num_local_experts", "num_experts_per_tok", 8, NULL);
 }
 
-/* Every "decoder_sparse_step"-th layer has experts, but not those in "mlp_only_layers". */
+/* Read which layers have experts: every "decoder_sparse_step"-th layer, except the layers in
+ * "mlp_only_layers". */
 void family_read_qwen_experts(struct reading *r, size_t usual, bool renormalised)
 {
     struct config *c = r->config;
@@ -167,7 +169,8 @@ static void settle_qwen2_moe(struct reading *r)
     family_settle_switched_window(r);
     size_t end = (size_t)family_integer(r, "max_window_layers", 0, INT32_MAX, 28);
     bool given = json_given(r->root, "layer_types");
-    for (size_t i = 0; c->window && i < c->n_layer && !given; i++) /* every second before `end` */
+    /* every second layer before `end` has a window */
+    for (size_t i = 0; c->window && i < c->n_layer && !given; i++)
         c->layer_flags[i] = i % 2 == 0 && i < end ? LAYER_WINDOW : 0;
 }
 
@@ -178,7 +181,7 @@ static void settle_qwen3_moe(struct reading *r)
     if (family_flag(r, "use_sliding_window", false))
         family_settle_window(r);
     else
-        json_given(r->root, "sliding_window"); /* read, or it would be listed as unread */
+        json_given(r->root, "sliding_window"); /* marked as read, so it is not listed as unread */
 }
 
 static void settle_olmoe(struct reading *r)
@@ -210,7 +213,8 @@ static void settle_phimoe(struct reading *r)
     family_settle_window(r);
 }
 
-/* "moe_topk" is a number, or a list with one for each layer. */
+/* Read "moe_topk", the number of experts for each token: one number, or a list with a number for
+ * each layer. */
 static void settle_hunyuan(struct reading *r)
 {
     static const char key[] = "moe_topk";
@@ -253,7 +257,7 @@ static void settle_gpt_oss(struct reading *r)
 {
     struct config *c = r->config;
     family_read_experts(r, "num_local_experts", "num_experts_per_tok", 4, NULL);
-    json_given(r->root, "hidden_act"); /* without effect: experts have quick_gelu */
+    json_given(r->root, "hidden_act"); /* read, but it has no effect: experts have quick_gelu */
     family_bias(r, "attention_bias", BIASED_QKV | BIASED_OUT);
     c->clamp = (float)family_positive(r, "swiglu_limit", (double)c->clamp);
     c->gate_slope = (float)family_positive(r, "swiglu_alpha", 1.702);
@@ -261,7 +265,7 @@ static void settle_gpt_oss(struct reading *r)
     family_default_scaling(r, ROTARY_YARN, 32, 4096);
 }
 
-/* deepseek_v2 may choose among all experts, whatever groups it states. */
+/* Whether a deepseek_v2 chooses among all experts although config.json states groups. */
 static bool chooses_greedily(struct reading *r)
 {
     return strcmp(family_text(r, "topk_method", "greedy"), "greedy") == 0;
@@ -271,7 +275,7 @@ void family_check_groups(struct reading *r, const char *experts, const char *gro
                          const char *chosen_groups, const char *chosen_key, size_t chosen)
 {
     const struct mixture *m = &r->config->mixture;
-    if (r->failed) /* sizes may be 0 */
+    if (r->failed) /* a divisor below may be 0 then */
         return;
     size_t size = m->experts / m->groups;
     if (m->experts % m->groups || m->chosen_groups > m->groups ||
@@ -286,8 +290,9 @@ void family_check_groups(struct reading *r, const char *experts, const char *gro
                 chosen_key, m->chosen_groups * size, chosen_groups, m->chosen_groups, chosen);
 }
 
-/* Read the keys of DeepSeek and its relatives: expert groups, a shared expert, plain first layers.
- * Defaults: `usual` experts of a token are chosen, `shared` experts serve all tokens. */
+/* Read the keys of DeepSeek and related models: groups of experts, a shared expert, and first
+ * layers without experts. Defaults: `usual` experts for each token, `shared` shared experts,
+ * `plain` first layers. */
 void family_read_grouped(struct reading *r, long long plain, size_t usual, long long shared)
 {
     struct config *c = r->config;
@@ -313,7 +318,7 @@ void family_read_grouped(struct reading *r, long long plain, size_t usual, long 
                         chosen);
 }
 
-/* The factor of scores by yarn: (0.1 · mscale_all_dim · ln(factor) + 1)². */
+/* The factor that yarn gives to scores: (0.1 · mscale_all_dim · ln(factor) + 1)². */
 static double yarn_scale(struct reading *r)
 {
     const struct json *root = r->root, *scaling = family_object(r, "rope_scaling");
@@ -375,7 +380,7 @@ void family_read_mlp_layers(struct reading *r, size_t chosen)
                 c->n_layer);
 }
 
-/* Without "mlp_layer_types", all layers but the first have experts. */
+/* If "mlp_layer_types" is absent all layers but the first have experts. */
 static void settle_glm4_moe_lite(struct reading *r)
 {
     family_read_grouped(r, 1, 4, 1);
@@ -384,7 +389,7 @@ static void settle_glm4_moe_lite(struct reading *r)
     family_read_mlp_layers(r, family_size(r, "num_experts_per_tok", 4));
 }
 
-/* Refuse a config without a key that has no default. */
+/* Fail if config.json lacks a key that has no default. */
 static void require(struct reading *r, const char *key)
 {
     if (!json_member(r->root, key))

@@ -1,4 +1,5 @@
-/* family_keys.c: reading config.json: keys that several families have, under any of their names. */
+/* family_keys.c: reads the keys of config.json that several families have, under any of their
+ * names. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -54,7 +55,8 @@ void family_trial_end(struct family_trial *trial)
         json_free(trial->lists[i]);
 }
 
-/* List an absent key under all its names; true: it is tried with another value. */
+/* Add an absent key with all its names to the trial's list. True: the trial gives this key another
+ * value. */
 static bool is_tried(struct reading *r, const char *const names[FAMILY_NAMES_MAX])
 {
     struct family_trial *trial = r->trial;
@@ -74,7 +76,8 @@ static bool is_tried_alone(struct reading *r, const char *key)
     return r->trial && !json_member(r->root, key) && is_tried(r, names);
 }
 
-/* Another number than a default. */
+/* The number that a trial gives to a key in place of its default; the default if it is not in [min,
+ * max]. */
 static long long another(const struct reading *r, long long min, long long max, long long otherwise)
 {
     const long long numbers[FAMILY_VALUES] = {2 * otherwise, otherwise + 1, 1, 2, 3, 4, 0};
@@ -212,7 +215,7 @@ void family_activation(struct reading *r, const char *key, const char *name)
                         activation_names, name);
 }
 
-/* Refuse keys of an object that ask for something unsupported. */
+/* Refuse an object with keys that ask for something that is not supported. */
 static void check_undone(struct reading *r, const struct json *object)
 {
     static const char *const keys[] = {
@@ -316,7 +319,7 @@ static void read_factors(struct reading *r, float *factors, const char *key, siz
     }
 }
 
-/* Check what each kind of scaling must have. */
+/* Refuse a scaling that lacks a number which its kind needs. */
 static void check_scaling(struct reading *r, const struct rotary *rotary)
 {
     if (rotary->scaling == ROTARY_PLAIN)
@@ -336,7 +339,7 @@ static void check_scaling(struct reading *r, const struct rotary *rotary)
         err_set(family_fail(r), "field 'high_freq_factor': expected more than low_freq_factor");
 }
 
-/* Set what "rope_scaling" has by default. */
+/* Set the numbers of scaling to their defaults, before "rope_scaling" is read. */
 static void begin_scaling(struct reading *r, struct rotary *rotary)
 {
     rotary->positions = rotary->trained_positions = (double)r->config->n_positions;
@@ -345,7 +348,7 @@ static void begin_scaling(struct reading *r, struct rotary *rotary)
     rotary->high_frequency = 4;
 }
 
-/* Read an object of scaling, or none. */
+/* Read an object of rotary scaling; NULL: leave the rotary embedding as it is. */
 static void read_scaling(struct reading *r, const struct json *scaling, struct rotary *rotary)
 {
     const struct json *root = r->root;
@@ -356,7 +359,7 @@ static void read_scaling(struct reading *r, const struct json *scaling, struct r
     find_scaling(r, rotary);
     check_undone(r, scaling);
     rotary->theta = family_number(r, "rope_theta", 1, 1e12, rotary->theta);
-    double alpha = family_number(r, "alpha", 0, 1e9, 0); /* raises θ, whatever the text's length */
+    double alpha = family_number(r, "alpha", 0, 1e9, 0); /* raises θ for texts of any length */
     if (rotary->scaling == ROTARY_DYNAMIC && alpha > 0 && rotary->components > 2) {
         double d = (double)rotary->components;
         rotary->theta *= pow(alpha, d / (d - 2));
@@ -382,7 +385,7 @@ static void read_scaling(struct reading *r, const struct json *scaling, struct r
         rotary->growth = family_number(r, "llama_4_scaling_beta", 0, 1e6, 0);
     long long trained = family_integer(r, "original_max_position_embeddings", 1, DIMENSION_MAX, 0);
     r->root = root;
-    if (rotary->scaling >= ROTARY_LLAMA3) /* a key outside the object wins */
+    if (rotary->scaling >= ROTARY_LLAMA3) /* the key outside the object counts */
         trained = family_integer(r, "original_max_position_embeddings", 1, DIMENSION_MAX,
                                  trained ? trained : r->config->family->trained_positions);
     r->root = scaling;
@@ -402,14 +405,15 @@ static void read_scaling(struct reading *r, const struct json *scaling, struct r
     r->root = root;
 }
 
-/* An object of keys of the rotary embedding; NULL: none. */
+/* The object under a key of the rotary embedding; NULL: it is absent, empty, or the family ignores
+ * it. */
 static const struct json *rotary_object(struct reading *r, const char *key)
 {
     const struct json *object = r->config->family->fixed_rotary ? NULL : family_object(r, key);
     return json_first(object) ? object : NULL;
 }
 
-/* The object of one kind of layers in it; NULL: none. */
+/* The object for one kind of layers in `parameters`; NULL: there is none. */
 static const struct json *rotary_part(struct reading *r, const struct json *parameters,
                                       const char *kind)
 {
@@ -434,14 +438,15 @@ void family_read_rotary(struct reading *r, double turning, double theta)
     const struct json *full = rotary_part(r, parameters, "full_attention");
     c->rotary.theta = family_named(r, thetas, 1, 1e12, theta);
     turning = family_named(r, names, 0, 1, turning);
-    /* as in transformers 5: "rope_scaling" replaces "rope_parameters", but is added to the
-     * parameters of layers without a window */
+    /* as in transformers 5: "rope_scaling" replaces "rope_parameters". Parameters for layers
+     * without a window are kept, and "rope_scaling" is added to them. */
     const struct json *own = full ? full : scaling ? NULL : parameters;
     if (!r->failed && shares)
         r->failed = json_double(own, share_name, 0, 1, &turning, r->err) ||
                     json_double(scaling, share_name, 0, 1, &turning, r->err);
     size_t *components = &c->rotary.components;
-    /* Without a width, or with null, the share counts, by default all channels. */
+    /* The number of rotated channels is the width if it is given and not null; else the share says
+     * it, by default all channels. */
     const char *width_key = family->width_key;
     bool by_width = width_key && !family_is_null(r, width_key) &&
                     (*components || json_given(r->root, width_key));
@@ -532,7 +537,7 @@ static const struct size_key {
     {{"max_position_embeddings", "n_positions", "max_seq_len"}, SIZE(n_positions)},
 };
 
-/* The name of a size in this config. */
+/* The name that config.json has for the size at this offset of struct config, for messages. */
 static const char *size_name(const struct reading *r, size_t offset)
 {
     const struct size_key *key = size_keys;
@@ -544,7 +549,7 @@ static const char *size_name(const struct reading *r, size_t offset)
     return key->names[0];
 }
 
-/* Refuse a config without a size that has no default, under any of its names. */
+/* Refuse a config that lacks a size without a default. The message says all names of its key. */
 static void refuse_missing(struct reading *r)
 {
     static const size_t needed[] = {SIZE(vocab_size), SIZE(n_embd), SIZE(n_layer), SIZE(n_head)};
@@ -605,7 +610,8 @@ static void settle_sizes(struct reading *r)
         c->scale = 1.0f / sqrtf((float)c->d_k);
 }
 
-/* Read eos_token_id: an end-of-text token, or a list of them; absent or null: eos_id is left. */
+/* Read eos_token_id: an end-of-text token, or a list of them. If it is absent or null eos_id
+ * stays. */
 static int read_ends(struct config *c, const struct json *root, struct err *err)
 {
     static const char key[] = "eos_token_id";
@@ -626,7 +632,7 @@ static int read_ends(struct config *c, const struct json *root, struct err *err)
     return 0;
 }
 
-/* Read "bad_words_ids": lists of one token each. */
+/* Read "bad_words_ids", a list of lists. Each must have one token, which is never chosen. */
 static void read_banned(struct reading *r, struct generation_rules *rules)
 {
     const struct json *list = family_list(r, "bad_words_ids");
@@ -647,7 +653,7 @@ static void refuse_rules(struct reading *r)
 {
     static const struct {
         const char *key;
-        double none; /* the number without an effect */
+        double none; /* the number that has no effect */
     } rules[] = {
         {"repetition_penalty", 1},
         {"encoder_repetition_penalty", 1},
@@ -733,10 +739,12 @@ void family_read_causal(struct reading *r)
     struct config *c = r->config;
     c->causal = family_flag(r, "is_causal", true);
     if (!c->causal && c->window)
-        c->window++; /* the key at the distance `window` is visible as well */
+        c->window++; /* the key at the distance `window` is visible, in addition to `window` keys
+                      * before it */
 }
 
-/* Read "intermediate_size" if it is a list, with a width for each layer. */
+/* Read "intermediate_size" if it is a list, with the MLP's width for each layer; false: it is
+ * not. */
 static bool read_inners(struct reading *r)
 {
     struct config *c = r->config;
@@ -772,9 +780,9 @@ static void read_decoder(struct reading *r)
     const struct family *family = c->family;
     check_undone(r, r->root);
     if (family_is_null(r, "num_key_value_heads"))
-        c->n_kv_head = 0; /* as many as there are heads */
+        c->n_kv_head = 0; /* 0: as many as query heads */
     if (family_is_null(r, "head_dim"))
-        c->d_k = 0; /* hidden_size / num_attention_heads */
+        c->d_k = 0; /* 0: hidden_size / num_attention_heads */
     for (size_t i = 0; i < sizeof size_keys / sizeof *size_keys; i++) {
         size_t *field = (size_t *)(void *)((char *)c + size_keys[i].offset);
         const char *const *names = size_keys[i].names;
@@ -799,7 +807,7 @@ static void read_decoder(struct reading *r)
     if (family->settle && !r->failed)
         family->settle(r);
     if (c->rotary.components && c->rotary.scaling == ROTARY_DYNAMIC)
-        c->n_positions = 0; /* dynamic scaling has no limit */
+        c->n_positions = 0; /* with dynamic scaling texts may have any length */
     if (c->causal && !family->own_mask)
         family_read_causal(r);
 }
@@ -813,8 +821,8 @@ int family_read(struct config *config, const struct family *family, const struct
 int family_try(struct config *config, const struct family *family, const struct json *root,
                struct family_trial *trial, struct err *err)
 {
-    static const char *const quantisations[] = {"quantization_config", /* of transformers */
-                                                "quantization"};       /* of MLX */
+    /* a key of transformers, then a key of MLX */
+    static const char *const quantisations[] = {"quantization_config", "quantization"};
     struct reading reading = {.config = config, .root = root, .err = err, .trial = trial};
     *config = *family->defaults;
     config->family = family;
@@ -831,24 +839,25 @@ int family_try(struct config *config, const struct family *family, const struct 
             return json_refuse("text_config", reading.root, "an object", err);
         const char *kind = strrchr(family[1].name ? family[1].name : "", ' ');
         if (kind && strcmp(family_text(&reading, "model_type", ""), kind + 1) == 0) {
-            *config = *family[1].defaults; /* the row of another text model */
+            *config = *family[1].defaults; /* the next row is for this other text model */
             config->family = family + 1;
         }
     }
     if (family_is_for(&reading, "ForTokenClassification") ||
-        family_is_for(&reading, "ForQuestionAnswering")) /* ModernBERT's has `classifier` as well */
+        family_is_for(&reading, "ForQuestionAnswering")) /* such a ModernBERT has `classifier` as
+                                                          * well */
         config->answers = ANSWER_OF_EACH;
     if (config->kind == MODEL_DECODER)
         read_decoder(&reading);
     else if (!reading.failed)
-        family->settle(&reading); /* which reads all keys */
+        family->settle(&reading); /* `settle` reads the other keys */
     return err_if(reading.failed || (family->wrapped && read_ends(config, root, err)));
 }
 
 /* --- keys that were not read ------------------------------------------------------------------ */
 
-/* Keys without an effect on the values of a pass: for training, for generating, for files. First
- * whole keys, then parts of keys. */
+/* Keys that have no effect on the values of a pass: they are for training, for generating or about
+ * files. First whole keys, then parts of keys. */
 static const char idle_keys[] =
     " architectures auto_map cache_implementation do_sample dtype early_stopping id2label init_std "
     "initializer_range is_decoder label2id layerdrop max_length min_length pretraining_tp "
@@ -865,7 +874,8 @@ static bool is_idle(const char *key)
     return idle || name_is_among(idle_keys, key);
 }
 
-/* Whether the value of an unread key may matter: not false, null, 0, 1, an empty list or object. */
+/* Whether the value of an unread key may matter. These do not matter: false, null, 0, 1, an empty
+ * list or object. */
 static bool says_something(const struct json *value)
 {
     bool flag = true;
@@ -885,10 +895,10 @@ static void list(struct config *config, const struct json *object, size_t *left_
         size_t used = strlen(text);
         size_t left = CONFIG_UNREAD_BYTES - used;
         if (json_was_read(member) && json_is_object(member))
-            list(config, member, left_out); /* rope_scaling and the like */
+            list(config, member, left_out); /* such as rope_scaling */
         if (json_was_read(member) || !says_something(member) || is_idle(json_key(member)))
             continue;
-        enum { REST_BYTES = 32 }; /* "and 262144 others" */
+        enum { REST_BYTES = 32 }; /* room for "and 262144 others" */
         if (strlen(json_key(member)) + 4 + REST_BYTES > left)
             ++*left_out;
         else

@@ -14,7 +14,8 @@
         under ".down_proj", {SLOT_EXPERT_DOWN}, .bare = true, .stacked = true                   \
     }
 
-/* What both have of a gated delta rule under "linear_attn", and gated attention. */
+/* Names that Qwen3-Next and Qwen3.5 share: of a gated delta rule, under "linear_attn", and of
+ * attention with a gate. */
 static const struct family_names delta_names = NAMES(
     "model.", "layers.", &family_qwen2_moe_names,
     {"self_attn.q_proj", {SLOT_Q, SLOT_OUT_GATE}, .groups = GROUPS_HEAD},
@@ -38,7 +39,7 @@ static const struct family_names qwen3_next_names =
            OF_MIXER},
           {"linear_attn.in_proj_ba", {SLOT_BETA, SLOT_STEP}, .groups = GROUPS_KV_HEAD, OF_MIXER});
 
-/* As GGUF files have them: queries, keys and values in one tensor. */
+/* Names of Qwen3-Next from GGUF files, where queries, keys and values are one tensor. */
 static const struct family_names qwen3_next_split_names =
     NAMES("model.", "layers.", &qwen3_next_names,
           {"linear_attn.in_proj_qkv", {SLOT_Q, SLOT_K, SLOT_V}, OF_MIXER},
@@ -65,7 +66,7 @@ static const struct family_names lfm2_names = NAMES(
     {"feed_forward.experts.{e}.w3", {SLOT_EXPERT_UP}},
     {"feed_forward.experts.{e}.w2", {SLOT_EXPERT_DOWN}});
 
-/* Mamba-2, and Mamba, under a name. */
+/* Names of a Mamba-2 mixer, and of a Mamba mixer, that begin with `under`. */
 #define MAMBA2_ROWS(under)                                                           \
     {under "in_proj", {SLOT_OUT_GATE, SLOT_V, SLOT_K, SLOT_Q, SLOT_STEP}, OF_MIXER}, \
         {under "conv1d", {SLOT_CONV_V, SLOT_CONV_K, SLOT_CONV_Q}, OF_MIXER},         \
@@ -97,7 +98,7 @@ static const struct family_names lfm2_names = NAMES(
         }                                                                             \
     }
 
-/* Also of Falcon-H1. */
+/* Names of Bamba and of Falcon-H1. */
 static const struct family_names bamba_names =
     NAMES("model.", "layers.", &family_llama_names, FEED_FORWARD, MAMBA2_ROWS("mamba."));
 
@@ -126,7 +127,7 @@ static const struct family_names mamba_names =
     NAMES("backbone.", "layers.", &family_llama_names, {"embeddings", {SLOT_TOKENS}},
           {"norm_f", {SLOT_FINAL_NORM}}, {"norm", {SLOT_NORM_1}}, MAMBA_ROWS("mixer."));
 
-/* Layers of one sublayer, all under one name. */
+/* Names of Nemotron-H, whose layers have one sublayer each, always called "mixer". */
 static const struct family_names nemotron_names = NAMES(
     "backbone.", "layers.", &mamba2_names, {"norm", {SLOT_NORM_2}}, {"mixer.q_proj", {SLOT_Q}},
     {"mixer.k_proj", {SLOT_K}}, {"mixer.v_proj", {SLOT_V}}, {"mixer.o_proj", {SLOT_O}},
@@ -149,7 +150,8 @@ static const struct family_names jamba_names =
           {"feed_forward.experts.{e}.up_proj", {SLOT_EXPERT_UP}},
           {"feed_forward.experts.{e}.down_proj", {SLOT_EXPERT_DOWN}});
 
-/* Layers with a mixer have norms before sublayers, those with attention after them. */
+/* Names of OLMo Hybrid: layers with a mixer have norms before their sublayers, layers with
+ * attention have norms after them. */
 static const struct family_names olmo_names = NAMES(
     "model.", "layers.", &family_llama_names, {"post_attention_layernorm", {SLOT_NORM_1_POST}},
     {"post_feedforward_layernorm", {SLOT_NORM_2_POST}}, {"post_attention_layernorm", {SLOT_NORM_2}},
@@ -166,12 +168,14 @@ static const struct family_names olmo_names = NAMES(
 static const struct family_names olmo_published_names =
     NAMES("model.", "layers.", &olmo_names, {"attention_layer_norm", {SLOT_NORM_1}},
           {"feedforward_layer_norm", {SLOT_NORM_2}});
-/* As transformers 5 saves it: the same name even in layers with attention. */
+/* Names in files that transformers 5 saved: the MLP's norm has one name, even in layers with
+ * attention. */
 static const struct family_names olmo_saved_names = NAMES(
     "model.", "layers.", &olmo_published_names, {"attention_layer_norm", {SLOT_NORM_1}},
     {"feedforward_layer_norm", {SLOT_NORM_2}}, {"feedforward_layer_norm", {SLOT_NORM_1_POST}});
 
-/* A gated delta rule whose steps and gates are made of narrow vectors, and latent attention. */
+/* Names of Kimi Linear: a gated delta rule, whose steps and gates are made from narrow vectors, and
+ * latent attention. */
 static const struct family_names kimi_names = NAMES(
     "model.", "layers.", &family_latent_names, {"block_sparse_moe.gate", {SLOT_ROUTER}},
     {"block_sparse_moe.gate.e_score_correction_bias", {SLOT_CORRECTION}, .bare = true},
@@ -193,19 +197,20 @@ static const struct family_names kimi_names = NAMES(
     {"self_attn.dt_bias", {SLOT_STEP_SHIFT}, .bare = true, OF_MIXER},
     {"self_attn.A_log", {SLOT_DECAY}, .bare = true, OF_MIXER},
     {"self_attn.o_norm", {SLOT_OUT_NORM}, OF_MIXER});
-/* As transformers 5 saves it: plain MLPs have the name of experts. */
+/* Names in files that transformers 5 saved: plain MLPs are called like experts. */
 static const struct family_names kimi_saved_names =
     NAMES("model.", "layers.", &kimi_names, {"block_sparse_moe.gate_proj", {SLOT_GATE}},
           {"block_sparse_moe.up_proj", {SLOT_UP}}, {"block_sparse_moe.down_proj", {SLOT_DOWN}});
 
 /* --- keys that a row cannot express ----------------------------------------------------------- */
 
-/* Read which layers have a mixer from a list of kinds under a key; false: there is none. */
+/* Read which layers have a mixer: `key` is a list with the kind of each layer. False: there is no
+ * such list. */
 static bool read_kinds(struct reading *r, const char *key)
 {
     static const char *const kinds[] = {"full_attention", "attention", "linear_attention", "mamba",
                                         "conv"};
-    enum { MIXERS = 2, KINDS = 5 }; /* the first mixer */
+    enum { MIXERS = 2, KINDS = 5 }; /* kinds from MIXERS on are mixers */
     struct config *c = r->config;
     const struct json *list = family_list(r, key), *item = json_first(list);
     if (list && json_count(list) != c->n_layer)
@@ -228,11 +233,11 @@ static bool read_kinds(struct reading *r, const char *key)
     return list;
 }
 
-/* Refuse sizes that do not fit. `heads`, `key_heads`: the keys of config.json. */
+/* Refuse sizes that do not fit. `heads`, `key_heads`: keys of config.json for messages. */
 static void check_mixer(struct reading *r, const char *heads, const char *key_heads)
 {
     const struct mixer *m = &r->config->mixer;
-    if (r->failed) /* sizes may be 0 */
+    if (r->failed) /* a divisor below may be 0 then */
         return;
     if (m->heads % m->key_heads)
         err_set(family_fail(r), "field '%s': expected a multiple of %s = %zu, found %zu", heads,
@@ -277,7 +282,8 @@ static void settle_qwen3_next(struct reading *r)
     m->shared_inner = family_size(r, "shared_expert_intermediate_size", m->shared_inner);
 }
 
-/* Layers of a list, or without one none, have attention; the others a short convolution. */
+/* Layers in a list have attention, the others a short convolution; without a list all have
+ * attention. */
 static void settle_lfm2(struct reading *r)
 {
     static const char key[] = "full_attn_idxs";
@@ -300,7 +306,7 @@ static void settle_lfm2(struct reading *r)
     }
 }
 
-/* The MLP has two thirds of the stated width, rounded up to a multiple. */
+/* The MLP's width is two thirds of the stated width, rounded up to a multiple of another key. */
 static void settle_lfm2_dense(struct reading *r)
 {
     struct config *c = r->config;
@@ -334,7 +340,7 @@ static void settle_lfm2_moe(struct reading *r)
         m->chosen[i] = 0;
 }
 
-/* A number, or one that JSON lacks, as transformers 5 writes it: {"__float__": "Infinity"}. */
+/* A number of at least 0, or infinity, which transformers 5 writes as {"__float__": "Infinity"}. */
 static float read_limit(struct reading *r, const struct json *item)
 {
     const char *word = "";
@@ -347,7 +353,8 @@ static float read_limit(struct reading *r, const struct json *item)
     return (float)number;
 }
 
-/* Mamba-2, with keys under a prefix. */
+/* Set the sizes of a Mamba-2 mixer: `heads` heads of `d` channels, `groups` heads of keys, states
+ * of `state` channels for each; and read "time_step_limit". */
 static void read_mamba2(struct reading *r, size_t heads, size_t d, size_t groups, size_t state)
 {
     struct mixer *m = &r->config->mixer;
@@ -363,8 +370,8 @@ static void read_mamba2(struct reading *r, size_t heads, size_t d, size_t groups
     }
 }
 
-/* What Bamba, Granite 4 and Falcon-H1 have: keys that begin with "mamba_", for `inner` channels, or
- * (0) as many as "mamba_expand" says. */
+/* Read the keys of Bamba, Granite 4 and Falcon-H1, which begin with "mamba_". `inner`: channels of
+ * the mixer; 0: "mamba_expand" says how many. */
 static void settle_usual_mamba2(struct reading *r, size_t inner)
 {
     struct config *c = r->config;
@@ -373,7 +380,7 @@ static void settle_usual_mamba2(struct reading *r, size_t inner)
     read_mamba2(r, heads, inner / heads, family_size(r, "mamba_n_groups", 1),
                 family_size(r, "mamba_d_state", 256));
     c->mixer.taps = family_size(r, "mamba_d_conv", 4);
-    json_given(r->root, "mamba_d_head"); /* as the channels say */
+    json_given(r->root, "mamba_d_head"); /* marked as read: the channels and heads say it */
     family_bias(r, "mamba_conv_bias", BIASED_CONVOLUTION);
     family_bias(r, "mamba_proj_bias", BIASED_MIXER_IN | BIASED_MIXER_OUT);
     if (inner % heads)
@@ -401,12 +408,13 @@ static void settle_bamba(struct reading *r)
     }
 }
 
-/* Rotary embeddings only if "position_embedding_type" says so; experts beside a shared MLP. */
+/* Rotary embeddings only if "position_embedding_type" is "rope". The shared MLP serves all tokens;
+ * experts are added to it. */
 static void settle_granite_hybrid(struct reading *r)
 {
     struct config *c = r->config;
     struct mixture *m = &c->mixture;
-    c->family += family_has_separate_experts(r); /* the row of GGUF files */
+    c->family += family_has_separate_experts(r); /* the next row has the names of GGUF files */
     family_settle_granite(r);
     settle_usual_mamba2(r, 0);
     if (strcmp(family_text(r, "position_embedding_type", ""), "rope") != 0)
@@ -424,7 +432,7 @@ static void settle_granite_hybrid(struct reading *r)
     c->n_inner = shared;
 }
 
-/* Read a list of factors, or leave them. */
+/* Read a list of `count` factors; if it is absent `factors` stay. */
 static void read_factors(struct reading *r, const char *key, float *factors, size_t count)
 {
     const struct json *list = family_list(r, key), *item = json_first(list);
@@ -439,7 +447,7 @@ static void read_factors(struct reading *r, const char *key, float *factors, siz
     }
 }
 
-/* The factors of products, and of their inputs, which do not multiply biases. */
+/* Read the factors of products and of their inputs. A product's bias is not multiplied by them. */
 static void read_multipliers(struct reading *r)
 {
     struct config *c = r->config;
@@ -474,7 +482,7 @@ static void read_multipliers(struct reading *r)
     c->logit_divisor = (float)(1 / family_positive(r, "lm_head_multiplier", 1));
 }
 
-/* Attention and a mixer side by side in each layer. */
+/* Falcon-H1: each layer has attention and, parallel to it, a mixer. */
 static void settle_falcon_h1(struct reading *r)
 {
     static const char inner[] = "mamba_d_ssm";
@@ -489,7 +497,7 @@ static void settle_falcon_h1(struct reading *r)
     read_multipliers(r);
 }
 
-/* Layers of a mixer alone. */
+/* Read a model whose layers have a mixer and nothing else. */
 static void settle_alone(struct reading *r)
 {
     struct config *c = r->config;
@@ -509,8 +517,8 @@ static void settle_mamba2(struct reading *r)
     check_mixer(r, "num_heads", "n_groups");
 }
 
-/* Read the kinds of layers of one sublayer: from a list, or from a letter for each; and the experts
- * that some have. */
+/* Read the kind of each layer, in a model whose layers have one sublayer each: from a list, or from
+ * a text with a letter for each layer. Read the experts, if some layers have them. */
 static void read_alone(struct reading *r)
 {
     static const struct {
@@ -556,7 +564,8 @@ static void read_alone(struct reading *r)
         c->mixture = (struct mixture){.experts = 0};
 }
 
-/* Layers of one sublayer: a mixer, attention without rotary embeddings, an MLP or experts. */
+/* Nemotron-H: each layer has one sublayer: a mixer, attention without rotary embeddings, an MLP or
+ * experts. */
 static void settle_nemotron_h(struct reading *r)
 {
     static const char latent[] = "moe_latent_size", act[] = "mamba_hidden_act";
@@ -571,7 +580,8 @@ static void settle_nemotron_h(struct reading *r)
     read_mamba2(r, family_size(r, "mamba_num_heads", 128), family_size(r, "mamba_head_dim", 64),
                 family_size(r, "n_groups", 8), family_size(r, "ssm_state_size", 128));
     c->activation = activation;
-    m->step_least = (float)family_number(r, "time_step_min", 0, 1e9, 0.001); /* as transformers */
+    /* only the lower limit counts, as in transformers */
+    m->step_least = (float)family_number(r, "time_step_min", 0, 1e9, 0.001);
     m->step_most = 0;
     check_mixer(r, "mamba_num_heads", "n_groups");
     if (!c->mixture.experts)
@@ -580,7 +590,8 @@ static void settle_nemotron_h(struct reading *r)
     c->mixture.latent = family_is_null(r, latent) ? 0 : family_size(r, latent, 0);
 }
 
-/* Mamba: each channel is a head. "auto": steps are made of a sixteenth of the channels. */
+/* Read a Mamba mixer, where each channel is a head. If `rank` is "auto" steps are made from a
+ * vector with a sixteenth of the channels of the stream. */
 static void read_mamba(struct reading *r, const char *expand, const char *state, const char *rank)
 {
     struct config *c = r->config;
@@ -605,7 +616,8 @@ static void settle_mamba(struct reading *r)
         r->config->mixer.epsilon = (float)family_number(r, "mixer_rms_eps", 0, 1, 1e-6);
 }
 
-/* Whether a layer is one of each `period`, from `offset` on, of a kind "attn" or "expert". */
+/* Whether a layer is one of those that come every `period` layers, from layer `offset` on. Both are
+ * keys; `otherwise` and `first` are their defaults. */
 static bool is_each(struct reading *r, const char *period, size_t otherwise, const char *offset,
                     long long first, size_t layer)
 {
@@ -621,7 +633,7 @@ static void settle_jamba(struct reading *r)
     family_bias(r, "mamba_conv_bias", BIASED_CONVOLUTION);
     family_bias(r, "mamba_proj_bias", BIASED_MIXER_IN | BIASED_MIXER_OUT);
     family_read_experts(r, "num_experts", "num_experts_per_tok", 2, NULL);
-    if (read_kinds(r, "layer_types")) { /* of a GGUF file */
+    if (read_kinds(r, "layer_types")) { /* only configs from GGUF files have it */
         family_read_qwen_experts(r, 2, false);
         return;
     }
@@ -658,8 +670,9 @@ static void settle_olmo_hybrid(struct reading *r)
             c->layer_flags[i] |= LAYER_MIXER;
 }
 
-/* Read which layers have a mixer from two lists, which count from 1, of the others and of these;
- * without either, all but the fifth, the ninth, and so on. */
+/* Read which layers have a mixer from two lists of layers, which are counted from 1: layers with
+ * attention under `others`, layers with a mixer under `own`. Without either, layers 0, 4, 8, … have
+ * attention. */
 static void read_counted_layers(struct reading *r, const char *others, const char *own)
 {
     struct config *c = r->config;
@@ -689,7 +702,8 @@ static void read_counted_layers(struct reading *r, const char *others, const cha
                 c->n_layer, others, count);
 }
 
-/* Sizes and layers of mixers: in an object in published files, else under names of transformers. */
+/* Read sizes of mixers, and which layers have one. Published files have these in the object
+ * "linear_attn_config"; else the keys of transformers have them. */
 static void read_kimi_mixers(struct reading *r)
 {
     struct config *c = r->config;
@@ -704,7 +718,7 @@ static void read_kimi_mixers(struct reading *r)
         m->heads = family_size(r, "num_heads", m->heads);
         m->d_k = family_size(r, "head_dim", m->d_k);
         m->taps = family_size(r, "short_conv_kernel_size", m->taps);
-        given = given || read_kinds(r, "layer_types"); /* of a GGUF file */
+        given = given || read_kinds(r, "layer_types"); /* from a GGUF file */
     }
     m->key_heads = m->heads;
     m->d_v = m->step_rank = m->gate_rank = m->d_k;
@@ -715,7 +729,8 @@ static void read_kimi_mixers(struct reading *r)
     check_mixer(r, published ? "num_heads" : "linear_num_heads", "num_heads");
 }
 
-/* No layer has rotary embeddings; experts as DeepSeek's, under names of their own. */
+/* Kimi Linear: no layer has rotary embeddings. Experts are as DeepSeek's, with other names of
+ * keys. */
 static void settle_kimi(struct reading *r)
 {
     static const char *const groups[FAMILY_NAMES_MAX] = {"num_expert_group", "n_group"};

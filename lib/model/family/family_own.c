@@ -1,5 +1,5 @@
-/* family_own.c: configs of the types of this program, "attention" and "transformer", and of "gpt2".
- * All of their keys are read here. */
+/* family_own.c: reads configs of the types that this program defines, "attention" and
+ * "transformer", and of "gpt2". No other file reads their keys. */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -15,15 +15,17 @@ enum {
 
 #define SIZE(field) offsetof(struct config, field)
 
-/* A size: its key, the key of other checkpoints, its maximum, its field, the types that have it. */
+/* A size: its key, the key that other checkpoints have for it, its maximum, its offset in struct
+ * config, and the types of models that have it. */
 static const struct size_row {
-    const char *key, *alias; /* not of a "transformer" */
+    const char *key, *alias; /* a "transformer" has no `alias` */
     long long max;
     size_t offset;
     int kinds;
 } size_rows[] = {
     {"vocab_size", NULL, DIMENSION_MAX, SIZE(vocab_size), ANY},
-    {"n_ctx", NULL, DIMENSION_MAX, SIZE(n_positions), GPT2}, /* older; n_positions wins */
+    {"n_ctx", NULL, DIMENSION_MAX, SIZE(n_positions), GPT2}, /* an older name; n_positions counts if
+                                                              * both are there */
     {"n_positions", "max_position_embeddings", DIMENSION_MAX, SIZE(n_positions),
      GPT2 | TRANSFORMER},
     {"n_embd", "hidden_size", DIMENSION_MAX, SIZE(n_embd), ANY},
@@ -66,7 +68,7 @@ static bool read_choice(struct reading *r, const char *key, const char *first, c
     return is_first;
 }
 
-/* A token that texts begin or end with; null: there is none. */
+/* Read the id of a token that texts begin or end with. null is read as -1: there is none. */
 static long long read_token(struct reading *r, const char *key, long long otherwise)
 {
     return family_integer(r, key, 0, INT32_MAX, family_is_null(r, key) ? -1 : otherwise);
@@ -80,7 +82,8 @@ static void check_heads(struct reading *r)
                 c->n_head, c->n_embd);
 }
 
-/* Keys of a whole transformer, whose heads share the channels. `activation` is the default. */
+/* Read the keys of a whole transformer, whose heads are equal parts of the channels. `activation`:
+ * the default. */
 static void read_transformer(struct reading *r, const char *activation)
 {
     struct config *c = r->config;
@@ -148,7 +151,7 @@ static void settle_heads(struct reading *r)
                 natural, c->d_k, c->d_v, c->n_kv_head);
 }
 
-/* "bias": true: all projections have biases; "out": the output projection alone. */
+/* Read "bias". true: all projections have biases; "out": only the output projection has one. */
 static void read_biases(struct reading *r)
 {
     struct config *c = r->config;
@@ -164,7 +167,7 @@ static void read_biases(struct reading *r)
                     c->out_proj ? "true, false or \"out\"" : "true or false", family_fail(r));
 }
 
-/* Fill in the width of the output, which is the next layer's input. */
+/* Set the width of the output if it is not given. It is the width of the next layer's input. */
 static void settle_output(struct reading *r)
 {
     struct config *c = r->config;
@@ -183,7 +186,7 @@ static void settle_output(struct reading *r)
                 c->n_embd, width, c->n_layer);
 }
 
-/* "scale": a number or, as --scale has them, "none" (1) or "sqrt" (1/√d_k). */
+/* Read "scale": a number, or one of the words of --scale: "none" (1) or "sqrt" (1/√d_k). */
 static void read_scale(struct reading *r)
 {
     struct config *c = r->config;
@@ -235,7 +238,8 @@ static void settle_transformer(struct reading *r)
 
 /* --- names of tensors, and the rows ----------------------------------------------------------- */
 
-/* Names as in GPT-2, which may follow "transformer."; the matrices of layers are [in, out]. */
+/* Names as in GPT-2, with or without "transformer." before them. The matrices of layers are stored
+ * as [in, out]. */
 #define OWN_NAMES(base, ...) NAMES_OF("", "h.", "enc.", "transformer.", base, true, __VA_ARGS__)
 
 static const struct family_names transformer_names =

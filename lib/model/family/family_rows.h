@@ -13,7 +13,8 @@
     }
 #define NAMES(prefix, layers, base, ...) \
     NAMES_OF(prefix, layers, NULL, NULL, base, false, __VA_ARGS__)
-/* Names of a text model, which models with images have with a wrapper before or after "model.". */
+/* Names of a text model. In models that also read images they have a wrapper before or after
+ * "model.". */
 #define WRAPPED(base) NAMES_OF("model.", "layers.", NULL, "language_model.", base, false, {NULL})
 
 #define OF_CROSS .branch = BRANCH_CROSS
@@ -22,7 +23,7 @@
 #define OF_LAUREL .branch = BRANCH_LAUREL
 #define TRANSPOSED .transposed = true
 
-/* Defaults of several families. */
+/* Defaults that several families have. */
 #define STACK                                                                           \
     .kind = MODEL_DECODER, .embedding_scale = 1, .projections = true, .out_proj = true, \
     .bos_id = -1, .eos_id = -1, .initializer_range = 0.02
@@ -42,7 +43,7 @@
         __VA_ARGS__        \
     }
 
-/* Names of tensors, and readers of keys of config.json, that rows in several files use. */
+/* Names of tensors that families in several files use. Functions that read keys follow. */
 extern const struct family_names family_llama_names, family_gpt2_names, family_qwen2_moe_names,
     family_latent_names;
 void family_settle_llama(struct reading *reading);
@@ -50,36 +51,41 @@ void family_settle_qkv_bias(struct reading *reading);
 void family_settle_ernie(struct reading *reading);
 void family_settle_window(struct reading *reading);
 
-/* Read a window, and which layers have it: "layer_types", else each `step`-th from `first` on. */
+/* Read a window, and which layers have it: as "layer_types" says, or each `step`-th layer from
+ * `first` on. */
 void family_windows(struct reading *reading, size_t first, size_t step);
 void family_settle_switched_window(struct reading *reading);
 void family_settle_granite(struct reading *reading);
 /* Whether each expert has tensors of its own, as in GGUF files. */
 bool family_has_separate_experts(const struct reading *reading);
 
-/* Read how many experts there are, how many a token has (NULL: `usual`), and the channels of one
- * (NULL: as in a plain MLP), for all layers. GGUF files may have other names of tensors. */
+/* Read how many experts there are, how many each token uses (`chosen` NULL: `usual`), and the
+ * channels of an expert (`inner` NULL: as a plain MLP), for all layers. A GGUF file may have other
+ * names of tensors. */
 void family_read_experts(struct reading *reading, const char *experts, const char *chosen,
                          size_t usual, const char *inner);
-/* Read the experts of Qwen; `usual`: how many a token has. */
+/* Read the experts of Qwen; `usual`: default number of experts for each token. */
 void family_read_qwen_experts(struct reading *reading, size_t usual, bool renormalised);
 
-/* The same of DeepSeek, chosen by groups, after some plain layers. */
+/* Read the experts of DeepSeek, which are chosen by groups, after `plain` layers without
+ * experts. */
 void family_read_grouped(struct reading *reading, long long plain, size_t usual, long long shared);
 
-/* Refuse groups of experts that do not fit: the keys of the numbers of experts, of groups, of those
- * that a token may use, and of its experts, `chosen`. */
+/* Refuse groups of experts that do not fit. The arguments are keys: of the numbers of experts, of
+ * groups, of groups that a token may use, and of experts for each token, which is `chosen`. */
 void family_check_groups(struct reading *reading, const char *experts, const char *groups,
                          const char *chosen_groups, const char *chosen_key, size_t chosen);
 
-/* Read "mlp_layer_types", if it is there: which layers have experts, `chosen` for a token. */
+/* Read "mlp_layer_types", if it is there: which layers have experts, `chosen` of them for each
+ * token. */
 void family_read_mlp_layers(struct reading *reading, size_t chosen);
 
 /* Refuse a text other than `value` under a key, if the key is there. */
 void family_expect_text(struct reading *reading, const char *key, const char *value);
 
-/* Read the heads of latent attention: in queries and keys, channels without rotary embeddings come
- * first. (Before, d_k is the most channels that may be rotated.) The numbers are defaults. */
+/* Read the heads of latent attention. In queries and keys the channels without rotary embeddings
+ * come first. (Before, d_k must be the most channels that may be rotated.) The numbers are
+ * defaults. */
 void family_read_latent(struct reading *reading, size_t latent_q, size_t unrotated, size_t d_v);
 
 bool family_default_scaling(struct reading *reading, enum rotary_scaling scaling, double factor,

@@ -38,7 +38,8 @@ static const struct family_names t5_gated_names =
                      {"layer.2.DenseReluDense.wi_1", {SLOT_UP}},
                      {"layer.1.DenseReluDense.wi_1", {SLOT_UP}, OF_SOURCE});
 
-/* An encoder alone, as of sentence vectors; a file may even have the decoder. */
+/* Names of an encoder alone, as for sentence vectors. A file may even have the decoder, which is
+ * ignored. */
 #define ALONE_NAMES(base, ...) \
     NAMES_OF("transformer.", "encoder.block.", NULL, NULL, base, true, __VA_ARGS__)
 
@@ -72,15 +73,16 @@ static const struct family_names bart_apart_names =
 
 /* --- keys that a row cannot express ----------------------------------------------------------- */
 
-/* Models of T5 have one of two MLPs, whose tensors have other names: the second of two rows is for
- * the gated one. The next two rows are for an encoder alone. */
+/* T5 has a plain or a gated MLP, whose tensors have other names: the second of two rows is for the
+ * gated one. The two rows after these are for an encoder alone. */
 static void settle_t5(struct reading *r)
 {
     static const char key[] = "feed_forward_proj";
     struct config *c = r->config;
     const char *kind = family_text(r, key, c->gated ? "gated-gelu" : "relu");
     c->gated = strncmp(kind, "gated-", 6) == 0;
-    const char *function = family_text(r, "dense_act_fn", NULL); /* wins over `key` */
+    /* counts instead of `key`, if both are there */
+    const char *function = family_text(r, "dense_act_fn", NULL);
     if (function)
         family_activation(r, "dense_act_fn", function);
     else if (strcmp(kind, "gated-gelu") == 0)
@@ -104,9 +106,10 @@ static void settle_t5(struct reading *r)
                 "relative_attention_num_buckets = %d, found %d",
                 c->bias_buckets, c->bias_reach);
     c->epsilon = (float)family_number(r, "layer_norm_epsilon", 0, 1, (double)c->epsilon);
-    c->n_positions = 0; /* distances have no limit */
+    c->n_positions = 0; /* there are only biases of distances, without a limit */
     if (c->logit_divisor >
-        0) /* by a key of transformers 5; older versions divide the logits of tied models alone */
+        0) /* transformers 5 has a key for this; older versions divide only the logits of tied
+            * models */
         c->logit_divisor =
             family_flag(r, "scale_decoder_outputs", c->tied) ? sqrtf((float)c->n_embd) : 0;
     c->bos_id = family_integer(r, "decoder_start_token_id", 0, DIMENSION_MAX, 0);

@@ -1,4 +1,4 @@
-/* gguf_architectures.c: llama.cpp's architectures, a row or a few for each. */
+/* gguf_architectures.c: the architectures of llama.cpp, in one or several rows each. */
 #include "model/gguf/gguf_architectures.h"
 
 #include <stdio.h>
@@ -14,13 +14,14 @@
 #define LOGIT_SCALE "logit_scale", "logit_scale", KEY_REAL, true
 #define NORMED_HEADS(name) "blk.0.attn_q_norm.weight", name, KEY_HAS
 
-/* Keys of experts: how many there are, and how many a token has, by `name` in config.json; their
- * channels; the layers without any. Keys of DeepSeek's relatives. */
+/* Keys of experts. EXPERTS, CHOSEN: how many there are, and how many each token uses; `name`: the
+ * key in config.json. EXPERT_SIZE, SHARED_SIZE: their channels; PLAIN_LAYERS: layers without
+ * experts. GROUPED: all keys of models that are related to DeepSeek. */
 #define EXPERTS(name) "expert_count", name, KEY_SIZE, true
 #define CHOSEN(name) "expert_used_count", name, KEY_SIZE, true
 #define EXPERT_SIZE "expert_feed_forward_length", "moe_intermediate_size", KEY_SIZE, true
 #define SHARED_SIZE "expert_shared_feed_forward_length", "shared_expert_intermediate_size", KEY_SIZE
-#define NO_INNER "feed_forward_length", "n_inner", KEY_REAL /* files may lack it */
+#define NO_INNER "feed_forward_length", "n_inner", KEY_REAL /* some files lack this key */
 #define PLAIN_LAYERS "blk.%zu.ffn_gate_inp.weight", "mlp_only_layers", KEY_PLAIN
 #define GROUPED(needed)                                                            \
     {EXPERTS("n_routed_experts")}, {CHOSEN("num_experts_per_tok")}, {EXPERT_SIZE}, \
@@ -32,7 +33,8 @@
     {                                                                              \
         "expert_group_used_count", "topk_group", KEY_SIZE, needed                  \
     }
-/* Keys of latent attention; both of yarn's factors of scores, for which files have one key. */
+/* Keys of latent attention. YARN_SCALE: config.json has two keys for yarn's factors of scores,
+ * files have one. */
 #define LATENT_Q "attention.q_lora_rank", "q_lora_rank", KEY_WINDOW
 #define LATENT_KV "attention.kv_lora_rank", "kv_lora_rank", KEY_SIZE, true
 #define YARN_SCALE(name) "rope.scaling.yarn_log_multiplier", name, KEY_TENTH
@@ -52,7 +54,7 @@
     {                                                            \
         "logit_scale", "logits_scaling", KEY_REAL                \
     }
-/* Keys of mixers. */
+/* Keys of mixers; `name`: the key in config.json. */
 #define EPSILON(name) "attention.layer_norm_rms_epsilon", name, KEY_REAL, true
 #define TAPS(name) "ssm.conv_kernel", name, KEY_SIZE, true
 #define STATE(name) "ssm.state_size", name, KEY_SIZE, true
@@ -60,7 +62,8 @@
 #define RANK(name) "ssm.time_step_rank", name, KEY_SIZE, true
 #define INNER(name, divisor) "ssm.inner_size", name, KEY_SIZE, true, divisor
 #define SECTIONS \
-    "rope.dimension_sections", NULL, KEY_SIZE /* of images; tokens of texts are alike */
+    "rope.dimension_sections", NULL, KEY_SIZE /* no effect: it is for images, and all tokens of
+                                               * texts are rotated alike */
 #define MIXERS(tensor) "blk.%zu." tensor, "layer_types", KEY_MIXERS
 #define MAMBA2                                                                    \
     {TAPS("mamba_d_conv")}, {STATE("mamba_d_state")}, {GROUPS("mamba_n_groups")}, \
@@ -77,7 +80,7 @@
     {                                                                             \
         MIXERS("shortconv.conv.weight")                                           \
     }
-/* Layers of a mixer alone: no heads of attention and no MLP. */
+/* Keys of models whose layers have a mixer alone: attention's heads and the MLP are absent. */
 #define ALONE                                                                                   \
     {EPSILON("layer_norm_epsilon")}, {"attention.head_count", NULL, KEY_COUNT},                 \
         {"attention.head_count_kv", NULL, KEY_COUNT}, {"feed_forward_length", NULL, KEY_COUNT}, \
@@ -90,7 +93,7 @@
     {                                       \
         INNER("expand", "embedding_length") \
     }
-/* Layers of one sublayer. */
+/* Keys of Nemotron-H, whose layers have one sublayer each. */
 #define NEMOTRON                                                                     \
     {"attention.layer_norm_epsilon", "layer_norm_epsilon", KEY_REAL, true},          \
         {"attention.layer_norm_rms_epsilon", NULL, KEY_REAL}, {TAPS("conv_kernel")}, \
@@ -126,8 +129,8 @@ static const struct gguf_architecture architectures[] = {
     {"gpt2", "gpt2"},
     {"llama", "mixtral", .pairs = true, .marker = ROUTER,
      .keys = {{EXPERTS("num_local_experts")}, {CHOSEN("num_experts_per_tok")}}},
-    {"llama", "llama", .pairs = true},        /* Mistral as well */
-    {"mistral3", "ministral3", .pairs = true, /* also the text model of mistral3 */
+    {"llama", "llama", .pairs = true},        /* also Mistral's models */
+    {"mistral3", "ministral3", .pairs = true, /* also the text model of a model of type mistral3 */
      .scaling = {{"attention.temperature_scale", "llama_4_scaling_beta", KEY_REAL},
                  {"1", "mscale", KEY_VALUE},
                  {"rope.scaling.yarn_log_multiplier", "mscale_all_dim", KEY_REAL}}},
@@ -165,7 +168,8 @@ static const struct gguf_architecture architectures[] = {
      .keys = {GROUPED(false), {NORMED_HEADS("use_qk_norm")}}},
     {"deepseek2", "deepseek_v3", DEEPSEEK_V3, .marker = "deepseek2.expert_gating_func",
      .marked = 2},
-    {"deepseek2", "deepseek_v3", DEEPSEEK_V3, .marker = "blk.%zu.exp_probs_b.bias"}, /* GLM 4.7 */
+    /* also models of GLM 4.7 */
+    {"deepseek2", "deepseek_v3", DEEPSEEK_V3, .marker = "blk.%zu.exp_probs_b.bias"},
     {"deepseek2", "deepseek_v2", .latent = true,
      .scaling = {{YARN_SCALE("mscale")}, {YARN_SCALE("mscale_all_dim")}},
      .keys = {GROUPED(false),
@@ -237,7 +241,8 @@ static const struct gguf_architecture architectures[] = {
     {"nemotron_h_moe", "nemotron_h", .pairs = true,
      .keys = {NEMOTRON,
               {EXPERTS("n_routed_experts")},
-              {"expert_used_count", "num_experts_per_tok", KEY_COUNT, true}, /* no list */
+              /* files have one number here, not a list */
+              {"expert_used_count", "num_experts_per_tok", KEY_COUNT, true},
               {EXPERT_SIZE},
               {"expert_shared_feed_forward_length", "moe_shared_expert_intermediate_size", KEY_SIZE,
                true},
@@ -288,7 +293,8 @@ static const struct gguf_architecture architectures[] = {
     {"olmo2", "olmo3", .marker = "olmo2.attention.sliding_window",
      .keys = {{WINDOW},
               {PATTERN},
-              {"rope.freq_base", "rope_local_base_freq", KEY_REAL}}}, /* of all layers */
+              /* the base of layers with and without a window */
+              {"rope.freq_base", "rope_local_base_freq", KEY_REAL}}},
     {"olmo2", "olmo2"},
     {"exaone4", "exaone4", .keys = {{WINDOW}, {PATTERN}}},
     {"seed_oss", "seed_oss", .names = {{"post_attention_norm", SLOT_NORM_2}}},
@@ -304,7 +310,8 @@ static const struct gguf_architecture architectures[] = {
      .keys = {{WINDOW},
               {"attn_logit_softcapping", "attn_logit_softcapping", KEY_REAL},
               {"final_logit_softcapping", "final_logit_softcapping", KEY_REAL}}},
-    {"gemma3", "gemma3_text", .wide_layers = 62, /* layers with a window have another theta */
+    {"gemma3", "gemma3_text", .wide_layers = 62, /* here layers with a window have a rotary base of
+                                                  * their own */
      .keys = {{NEEDED_WINDOW},
               {PATTERN},
               {"rope.freq_base_swa", "rope_local_base_freq", KEY_REAL}}},
@@ -318,7 +325,8 @@ static const struct gguf_architecture architectures[] = {
               {"blk.0.laurel_l.weight", "laurel_rank", KEY_ROWS}}},
     {"gemma4", "gemma4_text", .mixed = true, .variant = true,
      .keys = {PER_LAYER,
-              {"attention.head_count_kv", NULL, KEY_COUNT}, /* as put_mixed says */
+              {"attention.head_count_kv", NULL, KEY_COUNT}, /* no effect here: put_mixed writes
+                                                             * it */
               {"expert_count", "num_experts", KEY_SIZE},
               {"expert_used_count", "top_k_experts", KEY_SIZE},
               {"expert_feed_forward_length", "moe_intermediate_size", KEY_SIZE},
@@ -375,19 +383,19 @@ const struct gguf_tensor_name gguf_tensor_names[] = {
     {"attn_kv_a_mqa", SLOT_KV_DOWN, true},
     {"attn_kv_a_norm", SLOT_KV_DOWN_NORM},
     {"attn_kv_b", SLOT_K, true},
-    {"attn_k_b", SLOT_K, true}, /* joined with attn_v_b */
+    {"attn_k_b", SLOT_K, true}, /* join_heads joins it with attn_v_b */
     {"attn_sinks", SLOT_SINKS},
     {"attn_q", SLOT_Q},
-    {"attn_q", SLOT_Q, true}, /* with a gate for each head */
+    {"attn_q", SLOT_Q, true}, /* each head has the rows of its query, then of its gate */
     {"attn_k", SLOT_K},
     {"attn_v", SLOT_V},
     {"attn_output", SLOT_O},
-    {"attn_o", SLOT_O}, /* T5 */
+    {"attn_o", SLOT_O}, /* T5's name of attn_output */
     {"attn_rel_b", SLOT_LAYER_BIASES},
     {"attn_q_norm", SLOT_Q_NORM},
     {"attn_k_norm", SLOT_K_NORM},
     {"post_attention_norm", SLOT_NORM_1_POST},
-    {"attn_output_norm", SLOT_NORM_1}, /* norms of sums */
+    {"attn_output_norm", SLOT_NORM_1}, /* this name and the next: models with norms of sums */
     {"layer_output_norm", SLOT_NORM_2},
     {"ffn_norm", SLOT_NORM_2},
     {"ffn_gate", SLOT_GATE},
@@ -406,7 +414,7 @@ const struct gguf_tensor_name gguf_tensor_names[] = {
     {"ffn_latent_down", SLOT_EXPERT_IN},
     {"ffn_latent_up", SLOT_EXPERT_OUT},
     {"post_ffw_norm", SLOT_NORM_2_POST},
-    {"ffn_gate_inp.scale", SLOT_ROUTER_NORM}, /* from here on: Gemma 4 */
+    {"ffn_gate_inp.scale", SLOT_ROUTER_NORM}, /* names from here on: Gemma 4 */
     {"ffn_gate_up_exps", SLOT_EXPERT_GATE, true},
     {"ffn_down_exps.scale", SLOT_EXPERT_SCALE},
     {"pre_ffw_norm_2", SLOT_EXPERT_NORM},
@@ -419,7 +427,7 @@ const struct gguf_tensor_name gguf_tensor_names[] = {
     {"proj", SLOT_DOWN, .branch = BRANCH_PER_LAYER},
     {"post_norm", SLOT_NORM_2_POST, .branch = BRANCH_PER_LAYER},
     {"layer_output_scale", SLOT_LAYER_SCALE},
-    {"altup_proj", SLOT_COPY_IN}, /* from here on: Gemma 3n */
+    {"altup_proj", SLOT_COPY_IN}, /* names from here on: Gemma 3n */
     {"altup_unembd_proj", SLOT_COPY_OUT},
     {"altup_router_norm", SLOT_COPY_NORM},
     {"altup_router", SLOT_COPY_ROUTER},
@@ -429,7 +437,7 @@ const struct gguf_tensor_name gguf_tensor_names[] = {
     {"laurel_l", SLOT_UP, .branch = BRANCH_LAUREL},
     {"laurel_r", SLOT_DOWN, .branch = BRANCH_LAUREL},
     {"laurel_post_norm", SLOT_NORM_2_POST, .branch = BRANCH_LAUREL},
-    {"attn_gate", SLOT_OUT_GATE, .branch = BRANCH_MIXER}, /* from here on: of mixers */
+    {"attn_gate", SLOT_OUT_GATE, .branch = BRANCH_MIXER}, /* names from here on: mixers */
     {"shortconv.in_proj", SLOT_K, true, BRANCH_MIXER},
     {"shortconv.conv", SLOT_CONV_V, .branch = BRANCH_MIXER},
     {"shortconv.out_proj", SLOT_O, .branch = BRANCH_MIXER},
@@ -461,7 +469,7 @@ const struct gguf_tensor_name gguf_tensor_names[] = {
     {NULL},
 };
 
-/* Whether a file has a tensor, maybe in any of its layers, or a key. */
+/* Whether a file has a tensor, in any layer if the name has %zu, or a key of this name. */
 static bool has_marker(const struct gguf *gguf, const char *marker)
 {
     char name[64];

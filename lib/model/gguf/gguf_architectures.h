@@ -1,76 +1,87 @@
-/* gguf_architectures.h: what `general.architecture` of a GGUF file may be: the family, keys of
- * config.json, and tensors that mean something else than in other architectures.
+/* gguf_architectures.h: for each `general.architecture` that a GGUF file may have: the family, the
+ * keys of config.json, and the tensors whose names mean something else than in other architectures.
  *
  *     const struct gguf_architecture *architecture;
  *     if (gguf_find_architecture(&architecture, gguf, err)) ...
- */
+ * */
 #pragma once
 
 #include "format/gguf.h"
 #include "model/parameter_table.h"
 
-/* `theirs`: a key of a file, after "ARCHITECTURE.", a tensor, or JSON; `ours`: of config.json, or
- * NULL: it has no effect here. */
+/* How one key of config.json is made. `theirs`: the file's key after "ARCHITECTURE.", the name of a
+ * tensor, or a value in JSON, as `kind` says; `ours`: the key of config.json, or NULL if theirs has
+ * no effect here. */
 struct gguf_key {
     const char *theirs, *ours;
     enum {
         KEY_SIZE,
-        KEY_COUNT, /* may be 0 */
-        KEY_DEPTH, /* without the last layers, which predict further tokens */
-        KEY_REAL,  /* 0: as if absent, unless `needed` */
-        KEY_TENTH, /* a tenth of the number in config.json */
+        KEY_COUNT, /* a whole number that may be 0 */
+        KEY_DEPTH, /* the number of layers less the last ones that are only for multi-token
+                    * prediction */
+        KEY_REAL,  /* a number; 0 is as if the key were absent, unless `needed` */
+        KEY_TENTH, /* theirs is a tenth of the number in config.json */
         KEY_FLAG,
-        KEY_SWITCH, /* a boolean; absent: false */
-        KEY_WINDOW, /* 0, or absent: null */
-        KEY_LAYERS, /* n: each n-th layer has no window; or a list: whether each has one */
-        KEY_LIST,   /* a number for each layer */
-        KEY_SHARES, /* the share of a normal distribution below each of a list of deviations */
-        KEY_ROWS,   /* the rows of this tensor; it may be absent */
-        KEY_HAS,    /* true with the tensor, or `needed`; KEY_LACKS: true without */
+        KEY_SWITCH, /* a boolean; absent means false */
+        KEY_WINDOW, /* a width of windows; 0 and absent mean null */
+        KEY_LAYERS, /* n: every n-th layer has no window; or a list that says for each layer whether
+                     * it has one */
+        KEY_LIST,   /* a list with a number for each layer */
+        KEY_SHARES, /* a list of numbers of standard deviations; ours are the shares of a normal
+                     * distribution below */
+        KEY_ROWS,   /* the number of rows of this tensor, which may be absent */
+        /* KEY_HAS: true if the file has this tensor; an error if it lacks one that is `needed`.
+         * KEY_LACKS: true if it lacks this tensor. */
+        KEY_HAS,
         KEY_LACKS,
-        KEY_PLAIN,     /* a list of the layers without this tensor */
-        KEY_MIXERS,    /* a list of kinds of layers: those with this tensor have a mixer */
-        KEY_SUBLAYERS, /* a list of the only sublayer of each: with this tensor, attention */
-        KEY_VALUE,     /* the same for all files */
-        KEY_OPEN,      /* the keys up to KEY_CLOSE are in an object `ours` */
+        KEY_PLAIN,     /* a list of the layers that lack this tensor */
+        KEY_MIXERS,    /* the kind of each layer: layers with this tensor have a mixer */
+        KEY_SUBLAYERS, /* the only sublayer of each layer: layers with this tensor have attention */
+        KEY_VALUE,     /* `theirs`, whatever the file has */
+        KEY_OPEN,      /* opens an object `ours` with the keys up to KEY_CLOSE */
         KEY_CLOSE,
     } kind;
     bool needed;
-    const char *by; /* the key of a divisor of this size; or NULL */
+    const char *by; /* the file's key with a number by which theirs is divided; NULL: none */
 };
 
-/* The slot of a name, which .weight or .bias follows, unless the name has its ending; in a layer it
- * lacks "blk." and the number. */
+/* The slot of a tensor's name. `name` is the part before .weight or .bias, or the whole name if it
+ * has another ending; in layers also without "blk." and the number. */
 struct gguf_tensor_name {
     const char *name;
     enum slot_id id;
-    bool fused; /* its tensor has several slots, of which this is the first */
+    bool fused; /* the tensor has several slots; `id` is the first */
     enum site_branch branch;
 };
 
-/* What names mean in most architectures; ends with NULL. */
+/* The slots of names in most architectures; ends with a NULL name. */
 extern const struct gguf_tensor_name gguf_tensor_names[];
 
 enum { KEYS_MAX = 20, NAMES_MAX = 2, SCALING_MAX = 3 };
 
-/* What `general.architecture` may be. */
+/* One architecture: a value of `general.architecture`. */
 struct gguf_architecture {
     const char *name, *model_type;
-    bool pairs;  /* rows of queries and keys are in pairs that are rotated together */
-    bool latent; /* keys and values are made of a shorter vector */
-    bool mixed;  /* layers with a window have other heads, whose keys end in "_swa" */
+    bool pairs;  /* rows of queries and keys are ordered in pairs of channels that are rotated
+                  * together */
+    bool latent; /* keys and values are made from a narrow vector */
+    bool mixed;  /* layers with a window have other heads; their keys end in "_swa" */
     bool alone;  /* layers have a mixer and nothing else */
-    bool tiled;  /* heads of values of a mixer are in turn: the first of each head of keys, … */
-    unsigned char variant;                    /* names of tensors: this row after the family's */
-    struct gguf_key keys[KEYS_MAX];           /* besides the keys of all; the rest are NULL */
-    struct gguf_key scaling[SCALING_MAX];     /* further keys of "rope_scaling" by yarn */
-    struct gguf_tensor_name names[NAMES_MAX]; /* with another meaning in this architecture */
-    const char *marker;                       /* tensor or key without which a later row is meant */
-    double marked;         /* the value that the key must have, true as 1; 0: any */
-    const char *bias_key;  /* of config.json; NULL: attention_bias */
-    long long wide_layers; /* n_layer of the model whose scores have another divisor; or 0 */
+    bool tiled;  /* a mixer's heads of values are in turn: the first of each head of keys, the
+                  * second of each, … */
+    unsigned char variant;                    /* tensors have the names of the row that comes this
+                                               * many rows after the family's */
+    struct gguf_key keys[KEYS_MAX];           /* keys in addition to those that all architectures
+                                               * have; unused elements are NULL */
+    struct gguf_key scaling[SCALING_MAX];     /* further keys of "rope_scaling" with yarn */
+    struct gguf_tensor_name names[NAMES_MAX]; /* names with other slots than in gguf_tensor_names */
+    const char *marker;                       /* a tensor or key; without it the file is one of a
+                                               * later row. NULL: none */
+    double marked;         /* the value that the marker's key must have, 1 for true; 0: any */
+    const char *bias_key;  /* the key of config.json for attention's biases; NULL: attention_bias */
+    long long wide_layers; /* n_layer of the model whose scores have another divisor; 0: no model */
 };
 
-/* The architecture that a file names; what is not known is refused. */
+/* Find the architecture that a file names; an unknown one is refused. */
 int gguf_find_architecture(const struct gguf_architecture **architecture, const struct gguf *gguf,
                            struct err *err);

@@ -14,12 +14,12 @@
 
 enum { KEY_BYTES = 128 };
 
-/* Tensors that are a part of the config: divisors of rotary frequencies. */
+/* Tensors with divisors of rotary frequencies. They become part of config.json. */
 #define FACTORS "rope_freqs.weight"
 #define FACTORS_SHORT "rope_factors_short.weight"
 #define FACTORS_LONG "rope_factors_long.weight"
 
-/* Keys of all architectures, with names that all families read. */
+/* Keys that all architectures have, with names that all families read. */
 static const struct gguf_key common_keys[] = {
     {"embedding_length", "hidden_size", KEY_SIZE, true},
     {"block_count", "num_hidden_layers", KEY_DEPTH, true},
@@ -30,7 +30,8 @@ static const struct gguf_key common_keys[] = {
     {"token_types.weight", "type_vocab_size", KEY_ROWS},
 };
 
-/* A key with the architecture's name before it, "llama.block_count"; returns `full`. */
+/* The name of a key with the architecture before it, such as "llama.block_count"; returns
+ * `full`. */
 static const char *full_key(char full[KEY_BYTES], const struct gguf_architecture *architecture,
                             const char *key)
 {
@@ -38,8 +39,8 @@ static const char *full_key(char full[KEY_BYTES], const struct gguf_architecture
     return full;
 }
 
-/* A whole number above 0 under the architecture's key; of a list with a number for each layer, the
- * first above 0: layers with a mixer have no heads. */
+/* Read a whole number above 0 under the architecture's key. If it is a list with a number for each
+ * layer, read the first one above 0: layers with a mixer have 0 heads. */
 static int whole_number(const struct gguf *gguf, const struct gguf_architecture *architecture,
                         const char *key, long long *size, struct err *err)
 {
@@ -54,7 +55,7 @@ static int whole_number(const struct gguf *gguf, const struct gguf_architecture 
     return gguf_integer(gguf, full_key(full, architecture, key), 1, INT32_MAX, size, err);
 }
 
-/* The number of layers, without the last ones that predict further tokens. */
+/* The number of layers, not counting last ones that are only for multi-token prediction. */
 static long long depth(const struct gguf *gguf, const struct gguf_architecture *architecture)
 {
     long long layers = LAYERS_MAX, further = 0;
@@ -63,7 +64,7 @@ static long long depth(const struct gguf *gguf, const struct gguf_architecture *
     return (layers < LAYERS_MAX ? layers : LAYERS_MAX) - further;
 }
 
-/* Whether a layer has a mixer, whose tensors may have the names of attention's. */
+/* Whether a layer has a mixer. Its tensors may have the same names as attention's. */
 static bool has_mixer(const struct gguf *gguf, long layer)
 {
     char decay[KEY_BYTES], taps[KEY_BYTES];
@@ -121,7 +122,7 @@ static void put_double(struct gguf_writer *w, const char *name, double value)
     json_put_raw(&w->json, name, text);
 }
 
-/* A number of float32 as the shortest that reads back the same. */
+/* Write a number. A float32 gets as few digits as read back the same float32. */
 static void put_real(struct gguf_writer *w, const char *name, const char *key, double value)
 {
     char full[KEY_BYTES];
@@ -131,7 +132,7 @@ static void put_real(struct gguf_writer *w, const char *name, const char *key, d
         put_double(w, name, value);
 }
 
-/* A list with an item for each layer, or a number. */
+/* Write a list with an item for each layer, or, if the file has no list, one number. */
 static void put_layers(struct gguf_writer *w, const struct gguf_key *row, const char *key)
 {
     const struct gguf_value *list = gguf_value(w->gguf, key);
@@ -144,7 +145,8 @@ static void put_layers(struct gguf_writer *w, const struct gguf_key *row, const 
         double item = gguf_item(list, i);
         if (row->kind == KEY_LAYERS)
             json_put_text(&w->json, NULL, item != 0 ? "sliding_attention" : "full_attention");
-        else if (row->kind == KEY_SHARES) /* the float32 that the deviations are of */
+        else if (row->kind == KEY_SHARES) /* from a number of deviations to the float32 share that
+                                           * it was made from */
             json_put_float(&w->json, NULL, (float)(erfc(-item / sqrt(2)) / 2));
         else
             json_put_integer(&w->json, NULL, item >= 0 && item <= INT32_MAX ? (long long)item : -1);
@@ -152,7 +154,7 @@ static void put_layers(struct gguf_writer *w, const struct gguf_key *row, const 
     json_put_close(&w->json, ']');
 }
 
-/* The only sublayer of a layer. */
+/* The kind of a layer's only sublayer; `attends`: the layer has attention. */
 static const char *sublayer(const struct gguf *gguf, long layer, bool attends)
 {
     char router[KEY_BYTES];
@@ -232,7 +234,7 @@ static void put_key(struct gguf_writer *w, const struct gguf_key *row)
     }
 }
 
-/* Whether a key is the architecture's own. */
+/* Whether the architecture has a row of its own for a key. */
 static bool own_key(const struct gguf_writer *w, const char *key)
 {
     const struct gguf_key *own = w->architecture->keys, *scaling = w->architecture->scaling;
@@ -258,12 +260,13 @@ static void put_keys(struct gguf_writer *w)
             put_key(w, &common_keys[i]);
     if (w->family->defaults->n_kv_head && !has_key(w, "attention.head_count_kv") &&
         !own_key(w, "attention.head_count_kv"))
-        json_put_raw(&w->json, "num_key_value_heads", "null"); /* as many as there are heads */
+        json_put_raw(&w->json, "num_key_value_heads", "null"); /* null: as many as query heads */
     for (size_t i = 0; i < KEYS_MAX && own[i].theirs; i++)
         put_key(w, &own[i]);
     if (!own_key(w, epsilons[w->family->defaults->rms].theirs))
         put_key(w, &epsilons[w->family->defaults->rms]);
-    if (!w->family->defaults->score_bias) /* BLOOM's files have another context_length */
+    if (!w->family->defaults->score_bias) /* in BLOOM's files context_length is no limit of the
+                                           * model */
         put_key(w, &context);
 }
 
@@ -274,8 +277,8 @@ static long long head_width(struct gguf_writer *w)
     return read_size(w, "attention.key_length", read_size(w, "embedding_length", 0) / heads);
 }
 
-/* Gemma's files lack the number by whose root scores are divided. llama.cpp uses the width of a
- * head; for the largest model, n_embd / n_head, which differs. */
+/* The number by whose root scores are divided, which Gemma's files lack. llama.cpp uses the width
+ * of a head, but n_embd / n_head for the largest model, where the two differ. */
 static long long divisor(struct gguf_writer *w)
 {
     bool wide = read_size(w, "block_count", 1) == w->architecture->wide_layers;
@@ -283,19 +286,20 @@ static long long divisor(struct gguf_writer *w)
                 : head_width(w);
 }
 
-/* The value of a key that only repeats a constant of the architecture; 0: there is none. */
+/* The only value of a key that is supported, as the architecture has it anyway; 0: there is
+ * none. */
 static double own_value(struct gguf_writer *w, const char *key)
 {
-    if (strcmp(key, "expert_gating_func") == 0) /* 1: softmax, 2: sigmoid */
+    if (strcmp(key, "expert_gating_func") == 0) /* 1: softmax, 2: logistic function */
         return w->family->defaults->mixture.router == ROUTER_SIGMOID ? 2 : 1;
     if (w->architecture->wide_layers && strcmp(key, "attention.scale") == 0)
         return 1 / sqrtf((float)divisor(w));
     return strcmp(key, "attention.max_alibi_bias") == 0 && w->family->defaults->score_bias ? 8 : 0;
 }
 
-/* Refuse keys that change the values of a pass, unless they are 0 or the architecture's own. (Caps
- * of scores and logits belong to other architectures; llama.cpp writes them into every file that it
- * saves.) */
+/* Refuse keys that would change the values of a pass, unless they are 0 or the architecture has
+ * them. (Caps of scores and logits are not refused: llama.cpp writes them into every file that it
+ * saves, but only some architectures use them.) */
 static void refuse_undone(struct gguf_writer *w)
 {
     static const char *const undone[] = {"expert_count",
@@ -323,7 +327,7 @@ static void refuse_undone(struct gguf_writer *w)
             err_unsupported(fail(w), "key '%s.%s': expected 0 or no such key, found %g",
                             w->architecture->name, undone[i], value);
     }
-    bool causal = true; /* no part of the config: a mixer has a direction */
+    bool causal = true; /* a mixer has a direction, which config.json has no key for */
     w->failed = w->failed || gguf_bool(w->gguf, full_key(key, w->architecture, "attention.causal"),
                                        &causal, w->err);
     for (long i = 0; !causal && i < depth(w->gguf, w->architecture); i++)
@@ -349,8 +353,9 @@ static void put_factors(struct gguf_writer *w, const char *name, const char *ten
     json_put_floats(&w->json, name, numbers, count);
 }
 
-/* A factor for each pair of channels, as longrope. Llama 3's are the same for texts of every
- * length. Phi-3 has factors for short and for long texts, and a factor of the rotated vectors. */
+/* Write factors for the pairs of rotated channels as longrope. `same`: Llama 3 has one list for
+ * texts of every length. Phi-3 has lists for short and for long texts, and a factor of the rotated
+ * vectors. */
 static void put_longrope(struct gguf_writer *w, bool same)
 {
     static const char amplitude[] = "rope.scaling.attn_factor";
@@ -366,7 +371,8 @@ static void put_longrope(struct gguf_writer *w, bool same)
     put_factors(w, "long_factor", same ? FACTORS : FACTORS_LONG);
 }
 
-/* llama.cpp saves an attention factor of 1 in every file; it computes yarn's own then. */
+/* Write yarn's keys. llama.cpp saves an attention factor of 1 in every file, and then computes
+ * yarn's own factor: 1 is left out. */
 static void put_yarn(struct gguf_writer *w)
 {
     static const struct gguf_key keys[] = {
@@ -386,7 +392,8 @@ static void put_yarn(struct gguf_writer *w)
         put_key(w, &w->architecture->scaling[i]);
 }
 
-/* Write "rope_scaling": linear by a factor of at least 1 (0: none); factors of pairs; or yarn. */
+/* Write "rope_scaling": linear, by a factor of at least 1 (0: no scaling); a factor for each pair
+ * of channels; or yarn. */
 static void put_scaling(struct gguf_writer *w)
 {
     char key[KEY_BYTES];
@@ -415,7 +422,7 @@ static void put_scaling(struct gguf_writer *w)
     if (w->failed || (none && !w->architecture->scaling[0].theirs))
         return;
     json_put_open(&w->json, "rope_scaling", '{');
-    if (none) { /* the family may have a scaling by default */
+    if (none) { /* says that there is none: the family may have a scaling by default */
         json_put_text(&w->json, "rope_type", "default");
     } else if (factors) {
         put_longrope(w, same);
@@ -428,8 +435,9 @@ static void put_scaling(struct gguf_writer *w)
     json_put_close(&w->json, '}');
 }
 
-/* Sizes of heads of latent attention: newer files have them under keys with "_mla"; keys without
- * have the sizes of what llama.cpp keeps of each token. */
+/* Write the sizes of heads of latent attention. Newer files have keys with "_mla" for them; there
+ * the same keys without "_mla" have the sizes of the vectors that llama.cpp caches for each
+ * token. */
 static void put_latent(struct gguf_writer *w)
 {
     long long width = read_size(w, "attention.key_length_mla", head_width(w));
@@ -463,14 +471,15 @@ static void put_heads(struct gguf_writer *w)
     if (w->failed || w->family->turning == 0 || own_key(w, "rope.dimension_count") ||
         turning == (long long)((double)width * w->family->turning))
         return;
-    /* the share of a head that is rotated: a number that gives exactly that many channels */
+    /* the share of a head's channels that are rotated, such that it gives exactly this number
+     * again */
     double share = (double)turning / (double)width;
     if ((long long)((double)width * share) < turning)
         share = nextafter(share, 1);
     put_double(w, GGUF_SHARE, share);
 }
 
-/* An item of a list under the architecture's key; or its number. */
+/* The item of a list under the architecture's key; if the key has a single number, this number. */
 static long long item_of(struct gguf_writer *w, const char *key, size_t index)
 {
     char full[KEY_BYTES];
@@ -480,7 +489,7 @@ static long long item_of(struct gguf_writer *w, const char *key, size_t index)
                                           : read_size(w, key, 1);
 }
 
-/* The rotary embedding of layers with or without a window. */
+/* Write the rotary embedding of a kind of layers: with a window, or without one. */
 static void put_rotary_of(struct gguf_writer *w, const char *kind, const char *base, double share)
 {
     json_put_open(&w->json, kind, '{');
@@ -492,17 +501,18 @@ static void put_rotary_of(struct gguf_writer *w, const char *kind, const char *b
     json_put_close(&w->json, '}');
 }
 
-/* Heads of Gemma 4: layers without a window have larger ones, of which FACTORS says how many pairs
- * turn: the others are divided by 1e30. The last layers may have wider MLPs. */
+/* Write the heads of Gemma 4. Layers without a window have wider heads, where only some pairs of
+ * channels are rotated: FACTORS has 1 for these, and 1e30 for the others. The last layers may have
+ * wider MLPs. */
 static void put_mixed(struct gguf_writer *w)
 {
-    enum { STILL = 2 }; /* a factor above it */
+    enum { STILL = 2 }; /* a divisor from 2 on: the pair is not rotated */
     const long long layers = read_size(w, "block_count", 1), wide = head_width(w);
     const long long narrow = read_size(w, "attention.key_length_swa", wide);
     const struct gguf_tensor *factors = gguf_find(w->gguf, FACTORS);
     const float *numbers = factors ? (const void *)(w->gguf->file.bytes + factors->begin) : NULL;
-    size_t turning = 0;         /* pairs */
-    size_t full = 0, local = 0; /* the first layers without a window, and with one */
+    size_t turning = 0;         /* number of pairs that are rotated */
+    size_t full = 0, local = 0; /* the first layer without a window, and the first with one */
     char key[KEY_BYTES];
     const struct gguf_value *pattern =
         gguf_value(w->gguf, full_key(key, w->architecture, "attention.sliding_window_pattern"));
@@ -555,7 +565,7 @@ static void put_id(struct gguf_writer *w, const char *key, const char *name)
         json_put_raw(&w->json, name, "null");
 }
 
-/* The vocabulary has a token for each row of the embedding, as in llama.cpp. */
+/* Write the size of the vocabulary: the rows of the embedding, as in llama.cpp. */
 static void put_vocabulary(struct gguf_writer *w)
 {
     const struct gguf_tensor *words = gguf_find(w->gguf, "token_embd.weight");
@@ -582,7 +592,8 @@ static void put_vocabulary(struct gguf_writer *w)
     json_put_integer(&w->json, "vocab_size", size);
 }
 
-/* What tensors show: a tied head, and which matrices have a bias. */
+/* Write the keys that the file's tensors decide: whether the unembedding is tied, and which
+ * matrices have biases. */
 static void put_tensors(struct gguf_writer *w)
 {
     const struct gguf *gguf = w->gguf;
@@ -623,7 +634,7 @@ int gguf_write_config(struct buf *out, const struct gguf *gguf, struct err *err)
     return w.failed ? -1 : buf_check(out, err);
 }
 
-/* Whether a tensor has queries, keys and values, which llama.cpp's converter may join. */
+/* Whether a tensor contains queries, keys and values, which llama.cpp's converter may join. */
 static bool is_joined(const char *stem)
 {
     return strncmp(stem, "attn_qkv.", strlen("attn_qkv.")) == 0;
@@ -636,14 +647,16 @@ struct tensor_reading {
     const struct gguf *gguf;
     const struct gguf_architecture *architecture;
     const struct family *family;
-    long long heads[2]; /* of queries and of keys */
-    long long tiles[2]; /* heads of values and of keys of mixers, where architecture->tiled */
-    long long layers;   /* the rest predict further tokens */
+    long long heads[2]; /* numbers of query heads and of key/value heads */
+    long long tiles[2]; /* numbers of a mixer's heads of values and of keys, if
+                         * architecture->tiled */
+    long long layers;   /* later layers are only for multi-token prediction */
     struct err *err;
 };
 
-/* The slot of "blk.3.attn_q.weight", and its row; NULL: the family has no such slot. An encoder and
- * its decoder have "enc." and "dec." before, and the decoder "cross_attn" for "attn". */
+/* Find the slot of a name such as "blk.3.attn_q.weight"; returns the slot's row, or NULL if the
+ * family has no such slot. In an encoder and its decoder names begin with "enc." and "dec.";
+ * attention to the source is "cross_attn" in place of "attn". */
 static const struct family_row *find_slot(struct slot *slot, const char *name,
                                           const struct tensor_reading *reading)
 {
@@ -665,7 +678,7 @@ static const struct family_row *find_slot(struct slot *slot, const char *name,
         const struct gguf_tensor_name *at =
             i < NAMES_MAX ? &reading->architecture->names[i] : &gguf_tensor_names[i - NAMES_MAX];
         size_t length = at->name ? strlen(at->name) : 0;
-        bool whole = length == size; /* with its ending, or without one */
+        bool whole = length == size; /* the row's name has an ending of its own, or none */
         if (!length || (!whole && (!has_ending || length + ending != size)) ||
             memcmp(at->name, stem, length) != 0 || (at->id >= SLOTS_OF_ENDS) != in_layer ||
             (at->branch == BRANCH_MIXER && !mixes))
@@ -703,7 +716,7 @@ static int read_numbers(struct safetensors_entry *entry, const struct gguf_tenso
         tensor->type->name);
 }
 
-/* Convert a tensor to float32, in memory. */
+/* Convert a tensor to float32. The numbers are in the arena. */
 static int convert(struct safetensors_entry *entry, struct tensor_reading *reading)
 {
     float *numbers =
@@ -716,15 +729,18 @@ static int convert(struct safetensors_entry *entry, struct tensor_reading *readi
     return 0;
 }
 
-/* How rows are ordered in a GGUF file, other than in the family's tensor. */
+/* The order of rows in a GGUF file, where it differs from the family's tensor. */
 enum order {
     ORDER_SAME,
-    ORDER_PAIRS, /* of each head, in pairs that are rotated together */
-    ORDER_PARTS, /* all queries, all keys, all values, instead of together for each head of keys */
-    ORDER_TILES, /* the first head of values of each head of keys, all second ones, … */
+    ORDER_PAIRS, /* in each head: in pairs of channels that are rotated together */
+    ORDER_PARTS, /* all queries, all keys, all values; the family has them together for each
+                  * key/value head */
+    ORDER_TILES, /* a mixer's first head of values for each head of keys, then the second for each,
+                  * … */
 };
 
-/* The index in a GGUF file of row `row` of queries, keys or all; `heads`: of queries, of keys. */
+/* Where a GGUF file has row `row` of the family's tensor of queries, of keys or of all three;
+ * `heads`: numbers of query heads and of key/value heads; `size`: rows of a head. */
 static size_t stored_row(size_t row, size_t size, enum order order, const long long heads[2])
 {
     size_t at = row % size;
@@ -766,7 +782,8 @@ static int order_rows(struct safetensors_entry *entry, enum order order, bool is
     return to ? 0 : -1;
 }
 
-/* Order the heads of values in a mixer's tensor: rows after the first `kept`; or columns. */
+/* Put the heads of values in a mixer's tensor into the family's order. `columns`: they are columns;
+ * else they are the rows after the first `kept` rows. */
 static int order_tiles(struct safetensors_entry *entry, size_t kept, bool columns,
                        struct tensor_reading *reading)
 {
@@ -811,7 +828,7 @@ static int transpose_entry(struct safetensors_entry *entry, struct tensor_readin
     return to ? 0 : -1;
 }
 
-/* Bring a mixer's tensor into the layout of its family. Files have -exp(A_log) as decays. */
+/* Bring a mixer's tensor into the layout of its family. The decays in files are -exp(A_log). */
 static int lay_out_mixer(struct safetensors_entry *entry, struct slot slot,
                          const struct family_row *row, struct tensor_reading *reading)
 {
@@ -828,7 +845,7 @@ static int lay_out_mixer(struct safetensors_entry *entry, struct slot slot,
             numbers[i] = logf(-numbers[i]);
         }
     }
-    if (slot.id == SLOT_OUT_NORM) { /* a row for each group */
+    if (slot.id == SLOT_OUT_NORM) { /* the file has a row for each group of heads */
         entry->shape[0] = entry->count;
         entry->rank = 1;
     }
@@ -841,13 +858,14 @@ static int lay_out_mixer(struct safetensors_entry *entry, struct slot slot,
     return order_tiles(entry, kept, slot.id == SLOT_O, reading);
 }
 
-/* Bring a tensor into the layout of its family. */
+/* Bring a tensor of the file into the layout of its family. */
 static int lay_out(struct safetensors_entry *entry, struct slot slot, const struct family_row *row,
                    struct tensor_reading *reading)
 {
     if (slot.branch == BRANCH_MIXER)
         return lay_out_mixer(entry, slot, row, reading);
-    if (slot.id == SLOT_SHARED_SWITCH && entry->rank == 1) { /* of a file that llama.cpp wrote */
+    if (slot.id == SLOT_SHARED_SWITCH && entry->rank == 1) { /* a file that llama.cpp itself wrote
+                                                              * has a vector */
         entry->shape[1] = entry->shape[0];
         entry->shape[0] = 1;
         entry->rank = 2;
@@ -864,7 +882,7 @@ static int lay_out(struct safetensors_entry *entry, struct slot slot, const stru
     bool unpacked = dtype_is_quantised(entry->dtype) && (transposed || !is_matrix);
     if ((is_offset || unpacked) && convert(entry, reading))
         return -1;
-    /* a float32 plus 1, minus 1, plus 1 is the first sum again: no bit of a scale is lost */
+    /* for a float32 w, ((w + 1) - 1) + 1 is w + 1 again: no bit of a scale is lost */
     for (size_t i = 0; is_offset && i < entry->count; i++)
         ((float *)entry->data)[i] -= 1.0f;
     if (order != ORDER_SAME)
@@ -872,7 +890,8 @@ static int lay_out(struct safetensors_entry *entry, struct slot slot, const stru
     return transposed ? transpose_entry(entry, reading) : 0;
 }
 
-/* Split the last entry, a tensor of all experts or copies, into an entry for each. */
+/* Split the tensor that was added last, of all experts or copies, into an entry for each of
+ * them. */
 static int split_stack(struct slot slot, const struct config *config,
                        struct tensor_reading *reading)
 {
@@ -902,7 +921,7 @@ static int split_stack(struct slot slot, const struct config *config,
     return 0;
 }
 
-/* Split the last entry, a tensor of queries, keys and values, into an entry for each of these. */
+/* Split the tensor that was added last, of queries, keys and values, into an entry for each. */
 static int split_heads(struct slot slot, const struct config *config,
                        struct tensor_reading *reading)
 {
@@ -933,8 +952,8 @@ static int split_heads(struct slot slot, const struct config *config,
     return 0;
 }
 
-/* Join keys and values of latent attention, which are apart: for each head, its rows of keys, which
- * the file has as columns, then its rows of values. As float32, in memory. */
+/* Join the tensors of keys and of values of latent attention: for each head its rows of keys, which
+ * are columns in the file, then its rows of values. The result is float32, in the arena. */
 static int join_heads(struct safetensors_entry *entry, const char *name,
                       struct tensor_reading *reading)
 {
@@ -960,13 +979,13 @@ static int join_heads(struct safetensors_entry *entry, const char *name,
             *joined++ = *of_values++;
     }
     entry->count += values.count;
-    entry->end += values.end - values.begin; /* bytes of both in the file */
+    entry->end += values.end - values.begin; /* the bytes of both tensors in the file */
     entry->rank = 2;
     entry->shape[0] = heads * (width + rows);
     return 0;
 }
 
-/* Numbers of heads and of layers. */
+/* Read the numbers of heads and of layers. */
 static int read_counts(struct tensor_reading *reading)
 {
     static const char *const keys[4] = {"attention.head_count", "attention.head_count_kv",
@@ -983,8 +1002,8 @@ static int read_counts(struct tensor_reading *reading)
     return 0;
 }
 
-/* Whether a tensor has no entry of its own: it is joined with another, a part of the config, or of
- * a layer for further tokens. */
+/* Whether a tensor gets no entry of its own: it is joined with another tensor, is part of
+ * config.json, or belongs to a layer for multi-token prediction. */
 static bool is_left_out(const char *name, const struct tensor_reading *reading)
 {
     bool joined = reading->architecture->latent && name_has_ending(name, ".attn_v_b.weight");
@@ -1018,7 +1037,7 @@ static int read_tensors(struct tensor_reading *reading)
             continue;
         struct slot slot;
         const struct family_row *row = find_slot(&slot, tensor->name, reading);
-        /* a tensor without a slot is refused with its own name */
+        /* without a slot the tensor keeps its own name, by which it is refused later */
         const char *to = row ? family_tensor_name(name, &config, slot) : tensor->name;
         entry->name = arena_text(&tensors->arena, to, strlen(to), reading->err);
         if (!entry->name)
@@ -1086,7 +1105,8 @@ static int add_file(struct folder *folder, struct folder_file *files, const char
     return bytes ? 0 : -1;
 }
 
-/* Refuse a file with a part of a model's tensors: models in several files are not read. */
+/* Refuse a file that has only some of a model's tensors: models in several files are not
+ * supported. */
 static int check_split(const struct gguf *gguf, struct err *err)
 {
     long long part = 0, parts = 1;
@@ -1102,7 +1122,8 @@ static int check_split(const struct gguf *gguf, struct err *err)
                                  part + 1, parts, parts);
 }
 
-/* Fill a folder from a GGUF file, which `weights` names or has in memory. */
+/* Fill a folder with the files that are made from a GGUF file. `weights`: its entry, by name or in
+ * memory. */
 static int fill_folder(struct folder *folder, struct gguf *gguf, struct folder_file weights,
                        struct arena *arena, struct err *err)
 {

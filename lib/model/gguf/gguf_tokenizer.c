@@ -1,7 +1,8 @@
-/* gguf_tokenizer.c: the tokenizer in the keys of a GGUF file, as the file it was made of: of a
- * byte-level BPE and of BERT's WordPiece a tokenizer.json, of SentencePiece's models a
- * tokenizer.model, of any a tokenizer_config.json. Even features that are not supported are
- * written: the reader of that file refuses them by name, and models remain usable with ids. */
+/* gguf_tokenizer.c: writes the tokenizer in the keys of a GGUF file as the files it was made from:
+ * a tokenizer.json for a byte-level BPE and for BERT's WordPiece, a tokenizer.model for
+ * SentencePiece's models, and always a tokenizer_config.json. Features that are not supported are
+ * written as well: the reader of these files refuses them by name, and the model remains usable
+ * with ids. */
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -24,12 +25,13 @@ struct vocabulary {
 static unsigned kind_of(const struct vocabulary *vocabulary, size_t id)
 {
     double kind = vocabulary->kinds ? gguf_item(vocabulary->kinds, id) : PIECE_NORMAL;
-    return kind >= 0 && kind < UINT_MAX ? (unsigned)kind : UINT_MAX; /* not a kind of piece */
+    /* UINT_MAX is no kind of piece */
+    return kind >= 0 && kind < UINT_MAX ? (unsigned)kind : UINT_MAX;
 }
 
 /* --- a byte-level BPE ------------------------------------------------------------------------- */
 
-/* Falcon splits at punctuation, like GPT-2, and after three digits. */
+/* Falcon splits at punctuation, as GPT-2 does, and after three digits. The stages are JSON. */
 static const char falcon_stages[] =
     "{\"type\": \"Sequence\", \"pretokenizers\": ["
     "{\"type\": \"Punctuation\", \"behavior\": \"Contiguous\"}, "
@@ -43,12 +45,12 @@ static const char falcon_stages[] =
     "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]" capitals \
     "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]" smalls "|"
 
-/* Numbers of up to three digits, Chinese and Japanese, then the rest. */
+/* The patterns of DeepSeek-V3: up to three digits, Chinese and Japanese, then all the rest. */
 #define SPLITS_V3                                                                \
     "\\p{N}{1,3}", "[一-龥぀-ゟ゠-ヿ]+",                                   \
         "[!-/:-@\\[-`{-~][A-Za-z]+|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+|" \
         " ?[\\p{P}\\p{S}]+[\\r\\n]*|" SPACES
-/* Letters with two cases that DeepSeek's first tokenizer knows. */
+/* The letters with upper and lower case in the patterns of DeepSeek's first tokenizer. */
 #define CASED                                                                                  \
     "A-Za-zµÀ-ÖØ-öø-ƺƼ-ƿǄ-ʓʕ-ʯͰ-ͳͶͷͻ-ͽͿΆΈ-ΊΌΎ-ΡΣ-ϵϷ-ҁҊ-ԯԱ-Ֆ" \
     "Ⴀ-ჅᎠ-Ᏽᏸ-ᏽᲐ-ᲺᲽ-Ჿᴀ-ᴫᵫ-ᵷᵹ-ᶚḀ-ἕἘ-Ἕἠ-ὅὈ-Ὅ"     \
@@ -57,32 +59,33 @@ static const char falcon_stages[] =
     "ↃↄⰀ-ⱻⱾ-ⳤⳫ-ⳮⳲⳳꙀ-ꙭꚀ-ꚛꜢ-ꝯꝱ-ꞇꞋ-ꞎꭰ-ꮿﬀ-ﬆ"       \
     "ﬓ-ﬗＡ-Ｚａ-ｚ𐐀-𐑏𐒰-𐓓𐓘-𐓻𐲀-𐲲𐳀-𐳲𑢠-𑣟𞤀-𞥃"
 
-/* How a byte-level BPE splits texts before pairs are merged. */
+/* How a byte-level BPE splits texts into pieces, before pairs within a piece are merged. */
 static const struct gguf_pre {
-    const char *names;     /* values of tokenizer.ggml.pre, between blanks */
-    int pattern;           /* of splitter_patterns */
-    bool digits;           /* first, each digit by itself */
+    const char *names;     /* values of tokenizer.ggml.pre, with blanks between and around them */
+    int pattern;           /* index in splitter_patterns */
+    bool digits;           /* texts are first split at each digit */
     bool composes;         /* texts become NFC before they are split */
-    bool takes_whole;      /* a piece that is an entry is not merged from parts */
+    bool takes_whole;      /* a piece that is a token as a whole is not made by merging pairs */
     bool begins;           /* texts begin with BOS, unless a key says otherwise */
-    const char *stages;    /* as JSON, instead of pattern, digits and splits */
-    const char *splits[7]; /* patterns in turn, then NULL; instead of `pattern` */
+    const char *stages;    /* all stages in JSON, in place of `pattern`, `digits` and `splits` */
+    const char *splits[7]; /* patterns that are used one after the other, up to NULL; in place of
+                            * `pattern` */
 } pre_rows[] = {
     {" gpt-2 phi-2 mpt exaone4 trillion gigachat mellum granite-docling ", PATTERN_GPT2},
     {" olmo ", PATTERN_GPT2, false, true},
     {" llama-bpe llama3 llama-v3 falcon3 falcon-h1 lfm2 pixtral midm-2.0 ", PATTERN_LLAMA3, false,
      false, true, true},
-    {" dbrx chatglm-bpe glm4 ", PATTERN_LLAMA3},         /* OLMo 2, Phi-4 */
-    {" smaug-bpe ", PATTERN_LLAMA3, false, false, true}, /* SmolLM3 */
+    {" dbrx chatglm-bpe glm4 ", PATTERN_LLAMA3},         /* also OLMo 2 and Phi-4 */
+    {" smaug-bpe ", PATTERN_LLAMA3, false, false, true}, /* also SmolLM3 */
     {" qwen2 stablelm2 deepseek-r1-qwen hunyuan ", PATTERN_QWEN2, false, true},
     {" qwen35 ", .composes = true,
      .splits = {"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+|\\p{N}|"
                 " ?[^\\s\\p{L}\\p{M}\\p{N}]+[\\r\\n]*|" SPACES}},
-    {" smollm starcoder refact exaone minerva-7b ", PATTERN_GPT2, true}, /* Granite */
+    {" smollm starcoder refact exaone minerva-7b ", PATTERN_GPT2, true}, /* also Granite */
     {" command-r ", PATTERN_GPT2, true, true},
-    {" gpt-4o kanana2 ", PATTERN_O200K}, /* Phi-4-mini */
+    {" gpt-4o kanana2 ", PATTERN_O200K}, /* also Phi-4-mini */
     {" tekken ", .takes_whole = true, .begins = true,
-     .splits = {TEKKEN("*", "+") TEKKEN("+", "*") /* Mistral Nemo */
+     .splits = {TEKKEN("*", "+") TEKKEN("+", "*") /* the pattern of Mistral Nemo */
                 "\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|" SPACES}},
     {" seed-coder ", .splits = {"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}|"
                                 " ?[^\\s\\p{L}\\p{N}\\r\\n]+|" SPACES}},
@@ -97,7 +100,8 @@ static const struct gguf_pre {
     {" viking ", .splits = {" ?[^(\\s|[.,!?…。，、।۔،])]+", "\\p{N}"}},
 };
 
-/* Read tokenizer.ggml.pre, which older files of GPT-2 lack. *row becomes NULL if no row has it. */
+/* Find the row of the file's tokenizer.ggml.pre, which older files of GPT-2 lack. `name`: the
+ * value; *row becomes NULL if no row has it. */
 static int read_pre(const struct gguf_pre **row, struct gguf_text *name, const struct gguf *gguf,
                     struct err *err)
 {
@@ -156,7 +160,8 @@ static void put_pre(struct json_writer *json, const struct gguf_pre *row)
     json_put_close(json, '}');
 }
 
-/* A stage of a type that the reader refuses by this name, which may be of any bytes. */
+/* Write a stage whose type is unknown to the reader, which then refuses it by `name`. The name may
+ * have any bytes. */
 static int put_unknown(struct json_writer *json, const char *stage, const char *prefix,
                        struct gguf_text name, struct err *err)
 {
@@ -171,8 +176,8 @@ static int put_unknown(struct json_writer *json, const char *stage, const char *
     return failed;
 }
 
-/* Each token with its id, except unused and, unless it is `whole`, control and user-defined ones,
- * into which the model never splits a text. */
+/* Write each token with its id. Left out are unused tokens and, unless `whole`, control tokens and
+ * user-defined tokens, into which the model never splits a text. */
 static void put_vocab(struct json_writer *json, const struct vocabulary *vocabulary, bool whole)
 {
     struct gguf_value rest = *vocabulary->tokens;
@@ -207,7 +212,7 @@ static void put_added(struct json_writer *json, const struct vocabulary *vocabul
     json_put_close(json, ']');
 }
 
-/* The vocabulary and the pairs of a BPE. */
+/* Write the vocabulary of a BPE and the pairs that it merges. */
 static void put_pairs(struct json_writer *json, const struct vocabulary *vocabulary, bool whole)
 {
     struct gguf_value rest = *vocabulary->merges;
@@ -240,9 +245,9 @@ static int put_bpe(struct json_writer *json, const struct vocabulary *vocabulary
 
 /* --- BERT's WordPiece ------------------------------------------------------------------------- */
 
-/* A token as BERT writes it: llama.cpp has ▁ before those that begin a word, nothing before the
- * others, which begin with ## here; control tokens and [names] are the same. Returns whether
- * another token has a capital letter of ASCII. */
+/* Spell a token as BERT does. llama.cpp puts ▁ before tokens that begin a word and nothing before
+ * others; BERT puts nothing before the first kind and ## before the others. Control tokens and
+ * [names] are equal in both. Returns whether a token of words has a capital letter of ASCII. */
 static bool spell(struct buf *out, struct gguf_text token, unsigned kind)
 {
     static const char sign[] = "▁";
@@ -260,7 +265,8 @@ static bool spell(struct buf *out, struct gguf_text token, unsigned kind)
     return capital;
 }
 
-/* Read the id under `key`, of a token with a role such as [CLS], and the name of the token. */
+/* Read the id under `key`, which has a role such as [CLS], and the token of this id. If the key is
+ * absent *id stays. */
 static int read_role(struct buf *name, long long *id, const char *key,
                      const struct vocabulary *vocabulary, struct err *err)
 {
@@ -274,17 +280,19 @@ static int read_role(struct buf *name, long long *id, const char *key,
     return 0;
 }
 
-/* If a token of words has a capital letter, texts keep theirs; else they become small letters. */
+/* Write BERT's WordPiece. If any token of words has a capital letter, texts keep their letters;
+ * else texts are changed to small letters. */
 static int put_wordpiece(struct json_writer *json, const struct vocabulary *vocabulary,
                          struct err *err)
 {
     static const char *const keys[] = {"tokenizer.ggml.unknown_token_id",
                                        "tokenizer.ggml.cls_token_id",
-                                       "tokenizer.ggml.seperator_token_id"}; /* spelt so in files */
+                                       /* files spell the key like this */
+                                       "tokenizer.ggml.seperator_token_id"};
     struct gguf_value rest = *vocabulary->tokens;
     struct gguf_text token;
     struct buf name = {0};
-    long long ids[] = {100, 101, 102}; /* as in llama.cpp */
+    long long ids[] = {100, 101, 102}; /* defaults of llama.cpp: [UNK], [CLS], [SEP] */
     bool cased = false;
     json_put_open(json, "model", '{');
     json_put_text(json, "type", "WordPiece");
@@ -324,11 +332,12 @@ static int put_wordpiece(struct json_writer *json, const struct vocabulary *voca
 
 /* --- Gemma 4's BPE ---------------------------------------------------------------------------- */
 
-/* Pairs of whole texts, in which ▁ is a blank; what no token has becomes bytes. */
+/* Write Gemma 4's BPE: pairs of whole texts, in which ▁ stands for a blank. Text without a token is
+ * split into bytes. */
 static int put_gemma(struct json_writer *json, const struct vocabulary *vocabulary, struct err *err)
 {
     struct buf unknown = {0};
-    long long id = 3; /* as in llama.cpp */
+    long long id = 3; /* the default of llama.cpp */
     int failed = read_role(&unknown, &id, "tokenizer.ggml.unknown_token_id", vocabulary, err) ||
                  buf_check(&unknown, err);
     json_put_raw(json, "normalizer",
@@ -349,7 +358,8 @@ static int put_gemma(struct json_writer *json, const struct vocabulary *vocabula
 
 /* --- SentencePiece's models ------------------------------------------------------------------- */
 
-/* What a protobuf field begins with: its number << 3, and the form of its value. */
+/* The first byte of a field of protobuf: the number of the field << 3, and the form of its
+ * value. */
 enum {
     MODEL_PIECE = 1 << 3 | 2,
     MODEL_TRAINER = 2 << 3 | 2,
@@ -378,7 +388,7 @@ static void put_field(struct buf *out, unsigned field, uint64_t value)
     put_varint(out, value);
 }
 
-/* Append a message to another as a field, and empty it. */
+/* Append a message to another message as a field, and empty the appended one. */
 static void put_message(struct buf *out, unsigned field, struct buf *message)
 {
     put_field(out, field, message->size);
@@ -387,7 +397,8 @@ static void put_message(struct buf *out, unsigned field, struct buf *message)
     buf_clear(message);
 }
 
-/* User-defined tokens of BPE have blanks in llama.cpp, SentencePiece's sign for a blank here. */
+/* Write a piece of SentencePiece. User-defined tokens of a BPE have blanks in llama.cpp, but
+ * SentencePiece's sign ▁ for a blank in a tokenizer.model. */
 static void put_piece(struct buf *piece, struct gguf_text token, float score, unsigned kind,
                       bool unigram)
 {
@@ -425,7 +436,8 @@ static int write_sentencepiece(struct buf *out, const struct vocabulary *vocabul
         unsigned kind = kind_of(vocabulary, id);
         falls_back = falls_back || kind == PIECE_BYTE;
         if (unigram && kind == PIECE_USER_DEFINED)
-            kind = PIECE_CONTROL; /* found in the unchanged text, such as T5's <extra_id_0> */
+            kind = PIECE_CONTROL; /* texts are searched for it before they are changed, such as T5's
+                                   * <extra_id_0> */
         put_piece(&message, token, (float)gguf_item(vocabulary->scores, id), kind, unigram);
         put_message(out, MODEL_PIECE, &message);
     }
@@ -484,7 +496,7 @@ static int read_vocabulary(struct vocabulary *vocabulary, const struct gguf *ggu
     return 0;
 }
 
-/* The token of an id under a key, if there is one. */
+/* Write the token whose id is under `key` as the value of `name`; nothing if the key is absent. */
 static int put_role(struct json_writer *json, const char *name, const char *key,
                     const struct vocabulary *vocabulary, struct err *err)
 {
