@@ -1,5 +1,5 @@
-/* attention.c: the attention of a layer: the memory of threads and of attention maps, and the heads
- * of all texts, each by the method of the mechanism. */
+/* attention.c: the attention of a layer: memory of threads, memory of attention maps, and the loop
+ * over the heads of all texts, which the mechanism's method computes. */
 
 #include "base/num.h"
 #include "math/rng.h"
@@ -18,8 +18,8 @@ static const struct attention_method *const methods[ATTENTION_KINDS] = {
 
 /* --- memory of threads ------------------------------------------------------------------------ */
 
-/* Compute the sizes of a thread's buffers that suffice for the attention of a branch in all layers,
- * and their bytes; false: a size overflows. */
+/* Compute sizes of a thread's buffers that suffice for the attention of a branch in all layers, and
+ * how many bytes these are; false: a size overflows. */
 static bool measure(struct attention_size *size, size_t *bytes, struct attention_problem *problem,
                     enum site_branch branch)
 {
@@ -54,7 +54,8 @@ static bool measure(struct attention_size *size, size_t *bytes, struct attention
     return true;
 }
 
-/* Memories of a thread: of a head, and of its second. */
+/* How many memories a thread has: one for a head, and one for its second head if two heads make one
+ * context. */
 static size_t memories(const struct config *config)
 {
     return config->differs ? 2 : 1;
@@ -67,7 +68,7 @@ size_t attention_bytes(const struct config *config, size_t queries, size_t keys,
     enum site_branch last = has_encoder(config) ? BRANCH_CROSS : BRANCH_TEXT;
     size_t all = 0;
     for (enum site_branch branch = BRANCH_TEXT; branch <= last;
-         branch++) { /* branches do not share */
+         branch++) { /* two branches have no memory in common */
         struct attention_size size;
         size_t bytes = 0;
         if (!measure(&size, &bytes, &problem, branch) || !num_add(&all, all, bytes))
@@ -76,7 +77,7 @@ size_t attention_bytes(const struct config *config, size_t queries, size_t keys,
     return num_multiply(&all, all, threads * memories(config)) ? all : SIZE_MAX;
 }
 
-/* True if a map is watched in a layer and the model has it. */
+/* Whether a map is watched in a layer and exists there. */
 static bool map_is_wanted(const struct pass *pass, size_t map, size_t layer)
 {
     enum site site = (enum site)(SITE_SCORES + map);
@@ -84,7 +85,8 @@ static bool map_is_wanted(const struct pass *pass, size_t map, size_t layer)
            site_exists(pass->config, SITE_OF(pass->branch, site));
 }
 
-/* Reserve the memory of every thread for the longest text of the batch; all layers use it. */
+/* Reserve memory in every thread for the longest text of the batch. All layers use the same
+ * memory. */
 static int take_memory(struct pass *pass)
 {
     size_t threads = pool_threads(pass->machine->pool) * memories(pass->config);
@@ -133,7 +135,7 @@ int attention_maps_init(struct pass *pass)
     struct attention_maps *maps = &pass->scratch.maps;
     const struct batch *batch = pass->batch;
     size_t heads = batch->count * pass->stack->heads;
-    size_t total = 0; /* floats of a map for all heads of all texts */
+    size_t total = 0; /* floats of one map for all heads of all texts */
     for (size_t s = 0; s < batch->count; s++) {
         size_t cells = 0;
         if (!num_multiply(&cells, batch->queries[s].count, batch_keys(batch, s)) ||
@@ -163,7 +165,8 @@ size_t attention_rows_bytes(size_t keys)
     return STRIP * keys * sizeof(float);
 }
 
-/* Borrow the memory of a map. If the lender asks for rows, each thread gets memory for a strip. */
+/* Borrow the memory of a map from the tap's lender. If the lender wants rows, each thread gets
+ * memory for a strip. */
 static int borrow(struct pass *pass, size_t map, size_t layer, float **to)
 {
     const struct batch *batch = pass->batch;
@@ -190,7 +193,7 @@ static int borrow(struct pass *pass, size_t map, size_t layer, float **to)
     return 0;
 }
 
-/* Set the memory of the maps of a layer. */
+/* Find or borrow the memory for each map that is watched in a layer. */
 static int begin_maps(struct pass *pass, size_t layer)
 {
     struct attention_maps *maps = &pass->scratch.maps;
@@ -241,8 +244,8 @@ static struct matrix head_part(struct matrix whole, struct batch_rows rows, size
     return matrix_columns(matrix_rows(whole, rows.first, rows.count), head * width, width);
 }
 
-/* The key of a head's random numbers: the same for all texts, and independent of which heads are
- * watched and of the order in which they run. */
+/* The key of a head's random numbers for dropout. It does not depend on the text, on which heads
+ * are watched, or on the order in which heads run. */
 static uint64_t dropout_key(const struct attention_layer *layer, size_t head)
 {
     const struct pass *pass = layer->pass;
@@ -346,7 +349,7 @@ void attention_store(struct pass *pass, const struct head_rule *heads, size_t la
              (struct loop){pass->batch->count * heads->kv_heads, work, store_head}, &job);
 }
 
-/* Multiply-adds in the time of a head without its products, 2 µs. */
+/* What a head costs apart from its products, 2 µs, in multiply-adds that need the same time. */
 static const double HEAD_WORK = 50e3;
 
 enum pass_state attention(struct pass *pass, const struct sublayer *s, size_t layer)
@@ -366,7 +369,7 @@ enum pass_state attention(struct pass *pass, const struct sublayer *s, size_t la
     double cells = 0;
     for (size_t i = 0; i < pass->batch->count; i++)
         cells += (double)pass->batch->queries[i].count * (double)batch_keys(pass->batch, i);
-    /* in multiply-adds, about: even a head with few cells costs HEAD_WORK */
+    /* a rough number of multiply-adds: even a head with few cells costs HEAD_WORK */
     double work =
         cells * (double)heads * (double)(s->head.d_k + s->head.d_v) + HEAD_WORK * (double)rounds;
     for (int i = 0; i < ATTENTION_MAPS; i++)

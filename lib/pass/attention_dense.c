@@ -1,15 +1,15 @@
-/* attention_dense.c: every query against every key that the mask allows, strip by strip: all keys
- * at once, or a block of them at a time.
+/* attention_dense.c: attention of every query to every key that the mask allows, strip by strip: to
+ * all keys at once, or to one block of keys after the other.
  *
  * A strip is up to 32 queries of a head with all keys that are visible to them: small enough for
- * the processor's cache, large enough for the kernels. The scores of a strip are scaled, masked,
- * replaced by weights, and multiplied with the values. Watched maps are copied from the strip; no
+ * the processor's cache, large enough for the kernels. Its scores are scaled, masked and replaced
+ * by weights, which are multiplied with the values. Watched maps are copied from the strip; no
  * other part of the [T, S] map is stored.
  *
- * Block by block, memory of scores does not grow with the keys. A query's largest score, and the
- * sum over its blocks, are updated: if a block has a larger score, the earlier sums are multiplied
- * by e^(old - new); at the end all is divided by the sum. The weights differ from dense attention's
- * by rounding only; a watched map of them has scores until the sum is known. */
+ * With blocks, the memory for scores does not grow with the keys. Each query has its largest score
+ * so far and the sum of its blocks so far: if a block has a larger score, the sum is multiplied by
+ * e^(old - new); at the end everything is divided by the sum. Weights differ from dense attention
+ * only by rounding. A watched map of weights contains scores until the sum is known. */
 #include <math.h>
 #include <string.h>
 
@@ -26,7 +26,8 @@ static bool measure(struct attention_size *size, const struct attention_problem 
     size->rows = strip_rows_of_size(strip_row_size(num_min(problem->queries, STRIP)));
     if (problem->attention->score.kind == ATTENTION_BLOCKED) {
         size_t block = problem->config->mechanism.block;
-        block = strip_round_up(block, STEP) + STEP;      /* a block may begin within a step */
+        block = strip_round_up(block, STEP) + STEP;      /* a block may begin in the middle of a
+                                                          * step */
         keys = num_max(num_min(block, keys), KEY_PANEL); /* raw scores are computed by panels */
         size->row = 2 * STRIP;
     }
@@ -49,7 +50,8 @@ static void fetch_kernels_of(struct attention_layer *layer, size_t rows, size_t 
         strip_fetch_context(layer, rows, KEY_PANEL, true);
     if (rest)
         strip_fetch_context(layer, rows, rest, keys / KEY_PANEL * KEY_PANEL % CHAIN > 0);
-    if (rest && layer->rule.back < SIZE_MAX) /* with a window the rest may come first */
+    if (rest && layer->rule.back < SIZE_MAX) /* with a window, the keys that fill no whole step may
+                                              * come first */
         strip_fetch_context(layer, rows, rest, false);
 }
 
@@ -68,7 +70,8 @@ static void prepare(struct attention_layer *layer)
             size_t size = strip_row_size(rows);
             if (!blocked)
                 fetch_kernels_of(layer, size, keys);
-            for (keys = STEP; blocked && keys <= widest; keys += STEP) { /* blocks begin anywhere */
+            /* blocks may begin anywhere */
+            for (keys = STEP; blocked && keys <= widest; keys += STEP) {
                 strip_fetch_scores(layer, size, keys);
                 strip_fetch_context(layer, size, keys, false);
                 strip_fetch_context(layer, size, keys, true);
@@ -104,7 +107,8 @@ static enum head_fault mask_before(const struct attention_head *head, struct mat
     return sound ? HEAD_SOUND : HEAD_NO_NUMBER;
 }
 
-/* Softmax over all keys; then masked ones are set to 0 and the others divided by their sum. */
+/* Softmax over all keys; then weights of masked keys become 0 and the others are divided by their
+ * sum. */
 static enum head_fault mask_after(const struct attention_head *head, struct matrix rows,
                                   size_t query)
 {
@@ -129,8 +133,8 @@ static enum head_fault mask_after(const struct attention_head *head, struct matr
     return HEAD_SOUND;
 }
 
-/* Convert a few rows of raw scores, also of masked keys, to weights; masked keys get weight 0.
- * Non-finite numbers are detected in the scores, or by the softmax. */
+/* Convert a few rows of raw scores, which have masked keys as well, to weights. Weights of masked
+ * keys are 0. A number that is not finite is found in the scores, or by the softmax. */
 static enum head_fault weigh_rows(const struct attention_head *head, struct matrix rows,
                                   size_t query)
 {
@@ -159,12 +163,12 @@ static enum head_fault weigh_rows(const struct attention_head *head, struct matr
     return sound ? fault : HEAD_NO_NUMBER;
 }
 
-/* Process as many rows at a time as fit into the processor's cache between the steps of the
- * softmax. */
+/* Convert a strip's scores to weights, only so many rows at a time that they stay in the
+ * processor's cache from one step of the softmax to the next. */
 static enum head_fault weigh_strip(const struct attention_head *head, const struct strip *strip,
                                    size_t keys)
 {
-    enum { NEAR = 8192 }; /* floats */
+    enum { NEAR = 8192 }; /* floats that stay in the cache */
     const struct attention_memory *memory = head->memory;
     struct matrix all = {memory->scores, strip->rows, keys, memory->strides.scores};
     size_t some = keys < NEAR ? NEAR / keys : 1;
@@ -176,7 +180,7 @@ static enum head_fault weigh_strip(const struct attention_head *head, const stru
     return fault;
 }
 
-/* Subtract the weights of a head's second, times lambda. */
+/* Where two heads make one context, subtract the weights of the second head, times lambda. */
 static void subtract(const struct attention_head *head, const struct strip *strip)
 {
     for (size_t i = 0; i < strip->rows; i++) {
@@ -218,10 +222,10 @@ static enum head_fault compute_strip(const struct attention_head *head, const st
 
 /* --- block by block --------------------------------------------------------------------------- */
 
-/* The state of each query of a strip after some blocks. */
+/* What is known of each query of a strip after some blocks of keys. */
 struct so_far {
-    float *largest; /* [rows] the largest score */
-    float *sum;     /* [rows] of e^(score - largest) */
+    float *largest; /* [rows]: the largest score so far */
+    float *sum;     /* [rows]: the sum of e^(score - largest) so far */
 };
 
 static struct so_far so_far_of(const struct attention_head *head)
@@ -229,7 +233,7 @@ static struct so_far so_far_of(const struct attention_head *head)
     return (struct so_far){head->memory->row, head->memory->row + STRIP};
 }
 
-/* Write raw scores, also of masked keys, to a watched map, panel by panel. */
+/* Write a strip's raw scores to a watched map, panel by panel. They include masked keys. */
 static enum head_fault put_panels(const struct attention_head *head, const struct strip *strip)
 {
     const struct attention_memory *memory = head->memory;
@@ -248,8 +252,8 @@ static enum head_fault put_panels(const struct attention_head *head, const struc
     return HEAD_SOUND;
 }
 
-/* Copy the scaled scores of a block to the watched maps: as masked scores, and, until the sum is
- * known, as weights. */
+/* Copy the scaled scores of a block to the watched maps: to the map of masked scores, and to the
+ * map of weights, which has scores until the sum is known. */
 static void put_block(const struct attention_head *head, size_t query, struct key_range keys,
                       const float *scaled)
 {
@@ -281,7 +285,8 @@ static void finish_maps(const struct attention_head *head, size_t query, float l
     nontemporal_fill(weights + keys.end, future, 0.0f);
 }
 
-/* Replace one query's scores of a block by e^(score - largest), and scale the earlier sums. */
+/* Replace one query's scores in a block by e^(score - largest). If `largest` grows, scale the
+ * earlier sums. */
 static void add_block(const struct attention_head *head, size_t query, size_t index, float *scores,
                       struct key_range keys)
 {
@@ -293,7 +298,7 @@ static void add_block(const struct attention_head *head, size_t query, size_t in
     float before = so_far.largest[index];
     float here = max_row(scores, count);
     float largest = here > before ? here : before;
-    if (largest == -INFINITY) { /* no finite score yet */
+    if (largest == -INFINITY) { /* all scores up to now are -infinity */
         memset(scores, 0, count * sizeof *scores);
         return;
     }

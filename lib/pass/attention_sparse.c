@@ -4,16 +4,18 @@
  * Sparse: the keys of a pattern, one by one. Time and memory grow with the visible keys. Sums have
  * the order of dense attention: a pattern of all keys gives the same bits.
  *
- * Low-rank: the text is split into R segments of nearly equal size; a query attends to the mean key
- * and the mean value of each: time grows with T · R. A segment's weight is multiplied by its number
- * of tokens and shared equally among them: the weights are as in dense attention in which each key
- * is the mean of its segment, and with a segment for each token as in the model.
+ * Low-rank: the text is split into R segments of nearly equal size. A query attends to the mean key
+ * and the mean value of each segment: time grows with T · R. The weight of a segment is multiplied
+ * by its number of tokens, and its tokens share it equally. So the weights are as in dense
+ * attention where each key is the mean of its segment; with a segment for each token they are the
+ * model's.
  *
- * Linear: φ(q) · (Σ φ(k) vᵀ) / (φ(q) · Σ φ(k)), with φ(x) = elu(x) + 1 of q and k unscaled. The
+ * Linear: φ(q) · (Σ φ(k) vᵀ) / (φ(q) · Σ φ(k)), with φ(x) = elu(x) + 1; q and k are not scaled. The
  * sums run along the text and are stored in a cache: one more token costs the same for texts of any
- * length. Watched maps are computed row by row: scores φ(q) · φ(k), masked the same with 0 for
- * masked keys, weights a row of masked divided by its sum. Queries with an earlier key outside
- * their window are also computed from such rows: keys are never subtracted from the sums. */
+ * length. Watched maps are computed row by row: scores are φ(q) · φ(k), masked scores have 0 for
+ * masked keys, and weights are a row of masked scores divided by its sum. Queries with an earlier
+ * key outside their window are computed from such rows as well: keys are never subtracted from the
+ * sums. */
 #include <math.h>
 #include <string.h>
 
@@ -24,8 +26,9 @@
 /* --- sparse ----------------------------------------------------------------------------------- */
 
 enum {
-    FEW = 64,   /* keys at a time */
-    CHAINS = 8, /* sums at a time: a multiply-add takes four cycles, and two start in each */
+    FEW = 64,   /* keys that are multiplied at a time */
+    CHAINS = 8, /* sums that are computed at a time: a multiply-add needs four cycles, and each
+                 * cycle starts two */
 };
 
 static bool measure(struct attention_size *size, const struct attention_problem *problem)
@@ -40,8 +43,8 @@ static bool measure(struct attention_size *size, const struct attention_problem 
     return true;
 }
 
-/* y[i] = x · rows[i], with elements `step` floats apart; each product is one chain, as in a
- * kernel. */
+/* y[i] = x · rows[i], where elements are `step` floats apart. Each product is one chain of
+ * multiply-adds, as in a kernel. */
 FOR_EACH_ISA
 static void multiply_chains(float *restrict y, const float *restrict x,
                             const float *const rows[CHAINS], size_t width, size_t step)
@@ -89,8 +92,8 @@ static bool put_scores(const struct attention_head *head, size_t query)
     return !row || first_nonfinite(row, head->keys) == head->keys;
 }
 
-/* Write a row of a map, if it is watched: visible keys from memory->row, other keys get
- * `others`. */
+/* Write a row of a map, if it is watched. Visible keys get the numbers in memory->row, all other
+ * keys the number `others`. */
 static void put_row(const struct attention_head *head, float *map, size_t query, size_t count,
                     float others)
 {
@@ -200,8 +203,8 @@ static void find_means(const struct attention_head *head, size_t count)
     }
 }
 
-/* Write a row of a map, if it is watched: each key gets its segment's number, or an equal share of
- * it. */
+/* Write a row of a map, if it is watched. Each key gets the number of its segment or, if `shared`,
+ * an equal share of this number. */
 static void put_segments(const struct attention_head *head, float *map, size_t query, size_t count,
                          bool shared)
 {
@@ -271,17 +274,17 @@ static bool measure_linear(struct attention_size *size, const struct attention_p
     return num_multiply(&size->panels, keys, head->d_k);
 }
 
-/* φ of one row, in memory->row. */
+/* φ of a row x, computed in memory->row. */
 static const float *phi(const struct attention_head *head, const float *x)
 {
     size_t width = head->q.columns;
     phi_rows((struct matrix){head->memory->row, 1, width, width},
-             (struct matrix){(float *)x, 1, width, width}); /* only read */
+             (struct matrix){(float *)x, 1, width, width}); /* the row is only read */
     return head->memory->row;
 }
 
-/* Begin with the sums over the keys before the first query, after adding cached keys that are not
- * in the cache's sums yet. */
+/* Begin with the sums over the keys before the first query. Cached keys that are not in the cache's
+ * sums yet are added first. */
 static struct running_sum begin_sum(const struct attention_head *head, struct cache_sum *kept)
 {
     struct running_sum sum = {head->memory->sums, head->k.columns, head->v.columns};
@@ -359,7 +362,7 @@ static enum head_fault compute_linear_row(const struct attention_head *head,
 
 static enum head_fault compute_linear(const struct attention_head *head)
 {
-    /* summed: the queries before the first one with an earlier key outside its window */
+    /* the queries before the first one that has an earlier key outside its window */
     struct attention_head summed = *head;
     size_t count = 0;
     while (count < head->q.rows && strip_visible(head, count).first == 0)
@@ -370,14 +373,14 @@ static enum head_fault compute_linear(const struct attention_head *head)
     }
 
     bool maps = head->scores || head->masked || head->weights;
-    size_t first = maps ? 0 : summed.q.rows; /* first query that is computed row by row */
+    size_t first = maps ? 0 : summed.q.rows; /* the first query that is computed row by row */
     size_t width = head->k.columns;
     if (first < head->q.rows)
         strip_pack_keys(head);
     for (size_t key = 0; first < head->q.rows && key < head->keys; key += KEY_PANEL) {
         struct matrix to = {head->memory->panels + key * width, width, KEY_PANEL, KEY_PANEL};
         struct matrix from = to;
-        from.data = strip_panel(head, key); /* only read */
+        from.data = strip_panel(head, key); /* the panel is only read */
         phi_rows(to, from);
     }
     enum head_fault fault = strip_for_each(head, first, 1, compute_linear_row);

@@ -50,7 +50,7 @@ bool strip_measure(struct attention_size *size, const struct attention_problem *
            num_multiply(&size->query_pairs, queries, size->strides.query);
 }
 
-/* Estimated multiply-adds of a kernel in all heads: about one call per strip. */
+/* A kernel's work in all heads, in multiply-adds: about one call for each strip. */
 static double work_of(const struct attention_layer *layer, const struct kernel_shape *shape)
 {
     const struct pass *pass = layer->pass;
@@ -222,11 +222,11 @@ void strip_scores(const struct attention_head *head, const struct strip *strip,
 
 enum { NO_CHAIN = -1 };
 
-/* A context that is being summed. */
+/* The state of a context while its sum is computed. */
 struct sum {
-    const float *weights; /* of the next keys */
+    const float *weights; /* weights of the keys that are added next */
     float *to;            /* sum of the current chain: memory->context, or memory->part */
-    ptrdiff_t chain;      /* its number, or NO_CHAIN */
+    ptrdiff_t chain;      /* number of the chain that is summed, or NO_CHAIN */
 };
 
 static void end_chain(const struct attention_head *head, const struct strip *strip, struct sum *sum)
@@ -240,7 +240,8 @@ static void end_chain(const struct attention_head *head, const struct strip *str
     sum->to = memory->part;
 }
 
-/* Multiply the values of some keys of a panel by their weights, which are rounded here. */
+/* Add the values of some keys of a panel times their weights, as pairs of bf16: the weights are
+ * rounded here. */
 static void add_pairs(const struct attention_head *head, const struct strip *strip,
                       const struct kernel *kernel, struct key_range keys, const struct sum *sum)
 {
@@ -280,7 +281,7 @@ void strip_context(const struct attention_head *head, const struct strip *strip,
     const struct attention_memory *memory = head->memory;
     struct sum sum = {weights, memory->context, NO_CHAIN};
     if (adds && keys.first < CHAIN)
-        sum.chain = 0; /* the first chain continues from range to range */
+        sum.chain = 0; /* the first chain may have begun in an earlier range */
     else if (adds)
         sum.to = memory->part;
     for (size_t key = keys.first, count = 0; key < keys.end; key += count) {

@@ -25,15 +25,16 @@
 
 enum {
     STRIP = 32, /* most queries in a strip */
-    STEP = 16,  /* kernels exist for one row, and for multiples of this many rows and keys */
+    STEP = 16,  /* a kernel has one row or a multiple of this many rows, and a multiple of this many
+                 * keys */
     ROW_SIZES = 1 + STRIP / STEP,
     KEY_SIZES = KEY_PANEL / STEP,
     CHAIN = 256, /* keys in one chain of a sum of values; a multiple of KEY_PANEL */
     ATTENTION_BUFFERS = 12,
-    FIRST_OF_PAIRS = 8, /* the buffers from this one on are zeroed */
+    FIRST_OF_PAIRS = 8, /* buffers from this index on begin as zeros */
 };
 
-/* Floats, or pairs, from one row of a buffer to the next. */
+/* How many floats, or pairs of bf16, are from the beginning of one row of a buffer to the next. */
 struct attention_strides {
     size_t scores, context, query, weight;
 };
@@ -45,11 +46,13 @@ struct attention_memory {
             float *panels;  /* [panels][dk, KEY_PANEL] keys, transposed */
             float *scores;  /* [rows of a strip, strides.scores] */
             float *context; /* [rows of a strip, strides.context] */
-            float *part;    /* as context, of one chain, if context may have several */
-            float *row;     /* of one query, or a few numbers for each query of a strip */
+            float *part;    /* as context, for one chain; only if a context may have several
+                             * chains */
+            float *row;     /* numbers of one query, or a few numbers for each query of a strip */
             float *sums;    /* linear: sums over keys; low-rank: mean keys, then mean values */
-            uint32_t *visible, *drawn; /* visible keys of a query in a pattern; random ones */
-            /* In bf16, pairs of rounded numbers: */
+            /* The visible keys of a query in a pattern, and its random keys. */
+            uint32_t *visible, *drawn;
+            /* With bf16 products, these are pairs of rounded numbers: */
             uint32_t *key_pairs, *value_pairs; /* pages (cache.h) of keys that are in no cache */
             uint32_t *query_pairs;             /* [queries, strides.query] */
             uint32_t *weight_pairs; /* [rows of a strip, strides.weight], for the keys of a panel */
@@ -60,7 +63,8 @@ struct attention_memory {
     struct attention_strides strides;
 };
 
-/* Elements of each buffer; scores, context and part follow from rows and strides. */
+/* How many elements each buffer has. `scores`, `context` and `part` follow from rows and
+ * strides. */
 struct attention_size {
     union {
         struct {
@@ -76,9 +80,9 @@ struct attention_size {
 /* The longest text of a batch, for which the memory must suffice. */
 struct attention_problem {
     const struct config *config;
-    const struct sublayer *attention; /* of a layer */
+    const struct sublayer *attention; /* the attention of a layer */
     size_t queries, keys;
-    size_t fresh_keys; /* keys that are in no cache */
+    size_t fresh_keys; /* number of keys that are not in a cache */
     bool maps;         /* an attention map is watched */
     bool bf16;         /* products are made of pairs of rounded numbers */
 };
@@ -89,16 +93,20 @@ struct attention_layer {
     size_t layer;
     const struct head_rule *heads;
     struct score_rule rule;
-    const float *biases;    /* of scores by all distances, if the rule has any */
+    const float *biases;    /* biases of scores for all distances (score_rule.h), or NULL */
     const float *sinks;     /* [H] scores of the sinks; NULL: none */
-    float lambda;           /* factor of the weights of second heads */
-    struct dropout dropout; /* of training, after the weights that are announced */
+    float lambda;           /* the factor of the weights of second heads, where two heads make one
+                             * context */
+    struct dropout dropout; /* the dropout of training; announced weights do not have it */
     bool wants_context;
     bool bf16;      /* products are made of pairs of rounded numbers */
-    unsigned edits; /* a bit for each edited map, from SITE_SCORES on; dense attention only */
+    unsigned edits; /* bit i: the map SITE_SCORES + i is edited, which only dense attention
+                     * allows */
     struct kernel score_kernels[ROW_SIZES][KEY_SIZES];      /* [row size][keys / STEP - 1] */
-    struct kernel context_kernels[ROW_SIZES][KEY_SIZES][2]; /* [1]: adds to a sum */
-    atomic_size_t first_fault; /* of heads that fail: the lowest round · HEAD_FAULTS + fault */
+    struct kernel context_kernels[ROW_SIZES][KEY_SIZES][2]; /* [..][..][1]: kernels that add to a
+                                                             * sum */
+    atomic_size_t first_fault; /* the fault of the first head that fails: the lowest of round ·
+                                * HEAD_FAULTS + fault */
 };
 
 /* One head of one text. */
@@ -108,9 +116,9 @@ struct attention_head {
     struct matrix q, k, v, context; /* this head's columns, this text's rows */
     struct cache *cache;            /* has all keys and values; NULL: no cache */
     size_t text, head;
-    size_t kv_head;    /* the key/value head of this head */
-    size_t past, keys; /* number of earlier queries; of all keys */
-    union {            /* rows of the map (strip_map_row); NULL: not watched */
+    size_t kv_head;    /* index of its key/value head */
+    size_t past, keys; /* number of queries in earlier passes; number of all keys */
+    union {            /* rows of each map (strip_map_row); NULL: the map is not watched */
         struct {
             float *scores, *softmax, *masked, *weights, *difference;
         };
@@ -119,9 +127,10 @@ struct attention_head {
     struct lent_maps lent; /* rows of `maps` (site.h) */
     uint64_t dropout_key;  /* key of the head's random numbers */
     const float *sink;     /* score of the head's sink; NULL: none */
-    struct matrix rests;   /* [T, 1] the sink's parts of the softmax */
+    struct matrix rests;   /* [T, 1]: the share of the softmax that the sink gets */
     struct head_bias bias;
-    const struct attention_head *second; /* makes one context with this one; NULL: none */
+    const struct attention_head *second; /* the head that makes one context with this one; NULL:
+                                          * there is none */
 };
 
 /* Causes of failure of a head. */
@@ -176,18 +185,20 @@ typedef enum head_fault strip_work(const struct attention_head *head, const stru
 enum head_fault strip_for_each(const struct attention_head *head, size_t first, size_t most,
                                strip_work *work);
 
-/* Pack the keys of a head, in bf16 also its values, unless they are in a cache; in bf16 also pack
- * the queries. A key's panel, in bf16 its page; float32 values from a key on. */
+/* strip_pack_keys: pack the keys of a head unless a cache has them; in bf16 also its queries, and
+ * its values unless a cache has them. strip_panel: a key's panel, or in bf16 its page.
+ * strip_values: float32 values from a key on. */
 void strip_pack_keys(const struct attention_head *head);
 void *strip_panel(const struct attention_head *head, size_t key);
 const float *strip_values(const struct attention_head *head, size_t key);
 
-/* q · k of a strip and a range into to[rows, stride]. */
+/* to [rows, stride] = q · k, for the queries of a strip and the keys of a range. */
 void strip_scores(const struct attention_head *head, const struct strip *strip,
                   struct key_range keys, float *to);
 
-/* memory->context [rows, dv] = weights [rows, stride] · v of the range; `adds`: the product is
- * added to a context that is 0 or has a sum of earlier ranges. Copy it to head->context. */
+/* strip_context: memory->context [rows, dv] = weights [rows, stride] · v of a range of keys; if
+ * `adds`, it is added to the context, which is 0 or the sum of earlier ranges. strip_write_context:
+ * copy memory->context to head->context. */
 void strip_context(const struct attention_head *head, const struct strip *strip,
                    struct key_range keys, const float *weights, bool adds);
 void strip_write_context(const struct attention_head *head, const struct strip *strip);
@@ -195,8 +206,9 @@ void strip_write_context(const struct attention_head *head, const struct strip *
 /* The row of a query in an attention map; NULL: the map is not watched, or lacks the row. */
 float *strip_map_row(const struct attention_head *head, float *map, size_t query);
 
-/* Write a row of an attention map, if it is watched: its first `count` cells, and 0 in all later
- * cells; the cells of a range, by the same indices of `from`, and `others` in all other cells. */
+/* Write a row of an attention map, if it is watched. strip_put_row: its first `count` cells, with 0
+ * in all later ones; strip_put_range: the cells of a range from the same indices of `from`, with
+ * `others` in all other cells. */
 void strip_put_row(const struct attention_head *head, float *map, size_t query, const float *from,
                    size_t count);
 void strip_put_range(const struct attention_head *head, float *map, size_t query, const float *from,
@@ -208,8 +220,9 @@ void strip_drop(const struct attention_head *head, float *weights, size_t query,
 
 /* --- edits: edit.c ---------------------------------------------------------------------------- */
 
-/* Apply the edits of a map to some cells of a query's row; of scores to a few rows; of masked
- * scores to a few rows, with their largest scores computed again. */
+/* Apply the edits of a map: attention_edit to some cells of a query's row; attention_edit_scores to
+ * a few rows of scores; the third to a few rows of masked scores, whose largest scores are then
+ * computed again. */
 void attention_edit(const struct attention_head *head, enum site site, size_t query, float *row,
                     struct key_range keys);
 void attention_edit_scores(const struct attention_head *head, struct matrix rows, size_t query);

@@ -1,4 +1,5 @@
-/* Each function of the walk is the transpose of the step of the pass that it is named after. */
+/* back.c: the walk back. Each function computes the gradients for the step of the pass that it is
+ * named after: it is the transpose of that step. */
 #include "pass/back.h"
 
 #include <math.h>
@@ -27,7 +28,7 @@ const float *tape_of(const struct tape *tape, enum site site, int layer)
     return *place_of(tape, site, layer);
 }
 
-/* A pass that is kept. */
+/* The context of the sink that keeps the values of a pass in a tape. */
 struct keeping {
     struct tape *tape;
     struct arena *arena;
@@ -35,7 +36,8 @@ struct keeping {
     size_t texts;
 };
 
-/* Memory of a site of all texts, each of `count` floats; NULL: there is none. */
+/* The memory of a site in the tape for all texts, with `count` floats for each; NULL: the tape has
+ * none. */
 static float *room_of(const struct keeping *keeping, enum site site, int layer, size_t count,
                       struct err *err)
 {
@@ -43,11 +45,11 @@ static float *room_of(const struct keeping *keeping, enum site site, int layer, 
     const float **place = place_of(tape, site, layer);
     if (!*place)
         *place = arena_room(keeping->arena, count * keeping->texts, sizeof(float), err);
-    return (float *)*place; /* the arena's */
+    return (float *)*place; /* in the arena, so it may be written */
 }
 
-/* Copy the rows of a text, whose heads lie side by side. The stream that enters a layer is that
- * which left the layer before it. */
+/* Copy a text's rows, whose heads are side by side. The stream that enters a layer is not copied:
+ * it is the stream that left the layer before. */
 static int keep(void *context, const struct announcement *announced, struct err *err)
 {
     const struct keeping *keeping = context;
@@ -77,7 +79,7 @@ static float *lend_rows(void *context, enum site site, int layer, size_t floats)
     return room_of(keeping, site, layer, floats / keeping->texts, NULL);
 }
 
-/* The memory of an attention map, in which the pass writes it. */
+/* Lend the memory of an attention map in the tape, to which the pass writes the map. */
 static int lend(void *context, struct attention_map_loan *loan, struct err *err)
 {
     const struct keeping *keeping = context;
@@ -153,7 +155,8 @@ static void watch_stack(struct watch *watch, const struct stack *stack, size_t f
     }
 }
 
-/* Watch all sites: of a pass that starts at a layer, only the sites that the tape lacks. */
+/* Watch all sites that the tape needs. If the pass starts at a layer, watch only the sites that the
+ * tape lacks. */
 static void watch_all(struct watch *watch, const struct tape *tape, const struct run *run)
 {
     const struct config *c = run->config;
@@ -215,10 +218,11 @@ static int run_layer_again(struct tape *tape, const struct run *run, size_t laye
 
 struct matrix walk_matrix(const float *data, size_t rows, size_t columns)
 {
-    return (struct matrix){(float *)data, rows, columns, columns}; /* values are only read */
+    return (struct matrix){(float *)data, rows, columns, columns}; /* the values are only read */
 }
 
-/* A matrix, of zeros or with any numbers; without data if there is no memory. */
+/* A matrix of zeros (walk_zeros), or with any numbers (walk_room). Without data if there is no
+ * memory. */
 struct matrix walk_zeros(struct walk *w, size_t rows, size_t columns)
 {
     return walk_matrix(arena_alloc(w->arena, rows * columns, sizeof(float), w->err), rows, columns);
@@ -237,7 +241,7 @@ struct matrix walk_copy(struct walk *w, struct matrix x)
     return copy;
 }
 
-/* A matrix of zeros that outlives the sublayers. */
+/* A matrix of zeros that is kept until the walk ends, not only for a sublayer. */
 struct matrix walk_lasting(struct walk *w, size_t rows, size_t columns)
 {
     return walk_matrix(arena_alloc(w->back->tape->arena, rows * columns, sizeof(float), w->err),
@@ -267,7 +271,8 @@ int walk_show(struct walk *w, enum site_branch branch, enum site id, struct tens
     };
     for (size_t i = 0; i < back->seed_count; i++)
         if (back->seeds[i].site == announced.site && back->seeds[i].layer == announced.layer)
-            add_to_row((float *)own.data, back->seeds[i].values, size * w->texts); /* the walk's */
+            /* memory of the walk, so it may be written */
+            add_to_row((float *)own.data, back->seeds[i].values, size * w->texts);
     for (; back->sink && announced.text < w->texts; announced.text++) {
         if (back->sink(back->context, &announced, w->err))
             return -1;
@@ -327,7 +332,7 @@ static void transpose_block(const struct row_operation *block)
     transpose(matrix_columns(block->whole, block->first, block->x.rows), block->x);
 }
 
-/* xᵀ, in rows whose stride suits kernels. */
+/* The transpose of x. Its rows have a stride that suits kernels. */
 static struct matrix transposed(struct walk *w, struct matrix x)
 {
     struct matrix y = {NULL, x.columns, x.rows, matrix_stride(x.rows)};
@@ -346,7 +351,8 @@ static void sum_block(const struct row_operation *block)
 
 /* --- gradients of parameters ------------------------------------------------------------------ */
 
-/* The gradient of the tensor of a slot, from its expert or head on; NULL: not wanted. */
+/* Where to add the gradient of a slot's parameter: in the tensor's gradient, from its expert or
+ * head on; NULL: it is not wanted. */
 float *walk_gradient(const struct walk *w, struct slot slot, struct family_layout *layout)
 {
     const struct back *back = w->back;
@@ -356,7 +362,7 @@ float *walk_gradient(const struct walk *w, struct slot slot, struct family_layou
                : back->gradients[tensor] + layout->skipped;
 }
 
-/* Add the rows of sums to the gradient of a bias, or of the scales or shift of a norm. */
+/* Add all rows of sums to the gradient of a bias, or of the scales or shift of a norm. */
 void walk_add_sums(const struct walk *w, struct slot slot, struct matrix sums)
 {
     struct family_layout layout;
@@ -370,7 +376,7 @@ void walk_add_sums(const struct walk *w, struct slot slot, struct matrix sums)
     }
 }
 
-/* The gradients of W and b in y = x · W + b, summed in the order of rows. */
+/* Add the gradients of W and b in y = x · W + b, summed in the order of rows. */
 int walk_product_gradients(struct walk *w, struct slot slot, struct matrix dy, struct matrix x)
 {
     struct family_layout layout, of_bias;
@@ -441,7 +447,7 @@ static int columns_back(struct walk *w, struct matrix dx, struct matrix dy,
     return err_if(!column);
 }
 
-/* total += or, without data, result = the product. */
+/* total += x · factor or, if total has no data, result = x · factor. */
 static void multiply(struct machine *machine, struct matrix total, struct matrix result,
                      struct matrix x, const struct weight *factor)
 {
@@ -451,9 +457,9 @@ static void multiply(struct machine *machine, struct matrix total, struct matrix
         linear(machine, result, x, factor, ACTIVATION_NONE);
 }
 
-/* dx = dy · Wᵀ, or, if it `adds`, dx += dy · Wᵀ. What is stored as [out, in] is Wᵀ; of all else,
- * W is transposed if it is smaller than dy, or else rows of W by the transposed dy give columns of
- * dx, transposed. */
+/* dx = dy · Wᵀ or, if `adds`, dx += dy · Wᵀ. If W is stored as [out, in] it already is Wᵀ. Else W
+ * is transposed if it is smaller than dy; if not, rows of W times the transposed dy give the
+ * columns of dx. */
 int walk_weight_back(struct walk *w, struct matrix dx, struct matrix dy,
                      const struct weight *weight, bool adds)
 {
@@ -515,7 +521,7 @@ int walk_weight_back(struct walk *w, struct matrix dx, struct matrix dy,
     return 0;
 }
 
-/* dx += the gradient of x in y = x · W + b. Add the gradients of W and b to their own. */
+/* dx += the gradient of x in y = x · W + b. The gradients of W and b are added to theirs. */
 int walk_product_back(struct walk *w, struct slot slot, struct matrix dx, struct matrix dy,
                       struct matrix x)
 {
@@ -525,7 +531,7 @@ int walk_product_back(struct walk *w, struct slot slot, struct matrix dx, struct
                   walk_weight_back(w, dx, dy, &weight, true));
 }
 
-/* The gradient of a product's input. */
+/* The gradient of x in y = x · W + b. */
 struct matrix walk_product_gradient(struct walk *w, struct slot slot, struct matrix dy,
                                     struct matrix x)
 {
@@ -539,11 +545,12 @@ struct matrix walk_product_gradient(struct walk *w, struct slot slot, struct mat
 
 static void norm_block(const struct row_operation *block)
 {
-    float *sums = matrix_row(block->whole, block->index); /* of scales, then of shifts */
+    float *sums = matrix_row(block->whole, block->index); /* sums of the gradients of scales, then
+                                                           * of shifts */
     norm_rows_backward(block->dx, block->dy, block->x, block->own, sums, sums + block->dx.columns);
 }
 
-/* dx += the gradient of x; dy: the gradient of its norm. */
+/* dx += the gradient of x, from dy, the gradient of norm(x). */
 int walk_norm_back(struct walk *w, struct slot slot, struct matrix dx, struct matrix dy,
                    struct matrix x)
 {
@@ -609,22 +616,23 @@ static struct matrix last_stream(struct walk *w)
     return walk_matrix(values, w->texts * w->tokens, stack->width);
 }
 
-/* What reads the last layer reads: its stream, or the norm of it. */
+/* The input of the matrices that follow the last layer: the stream that left it, or its final
+ * norm. */
 static struct matrix left_of(struct walk *w)
 {
     struct matrix left = last_stream(w);
     if (w->stack->unembed.norm)
-        left.data = (float *)walk_value(w, w->stack->branch, SITE_LN_F); /* is read */
+        left.data = (float *)walk_value(w, w->stack->branch, SITE_LN_F); /* values are only read */
     return left;
 }
 
 struct loss_rows {
     const struct back_loss *loss;
-    const size_t *rows; /* their indices */
+    const size_t *rows; /* indices of these rows */
     float factor;
 };
 
-/* Logits become their gradients, and losses are set. */
+/* Replace logits by their gradients, and set the losses of the rows. */
 static void loss_block(const struct row_operation *block)
 {
     const struct loss_rows *own = block->own;
@@ -643,14 +651,14 @@ static void loss_block(const struct row_operation *block)
     }
 }
 
-/* Some rows of the end of the text. */
+/* The rows of the end of a text for which logits are needed. */
 struct end_rows {
-    const size_t *rows; /* [count] their indices */
+    const size_t *rows; /* [count]: indices of the rows */
     size_t count;
-    struct matrix left; /* the input of the last matrices */
+    struct matrix left; /* the input of the last matrices in these rows */
 };
 
-/* The gradients of the logits before they are divided and capped: of a loss, or of seeds. */
+/* The gradients of logits before they are divided and capped, from a loss or from seeds. */
 static struct matrix logits_back(struct walk *w, const struct end_rows *some)
 {
     const struct unembed_rule *rule = &w->stack->unembed;
@@ -662,7 +670,8 @@ static struct matrix logits_back(struct walk *w, const struct end_rows *some)
     if (!d.data)
         return d;
     if (!loss)
-        logits.data = (float *)walk_value(w, w->stack->branch, SITE_LOGITS); /* is read */
+        /* values are only read */
+        logits.data = (float *)walk_value(w, w->stack->branch, SITE_LOGITS);
     if (loss ? forward_logits(w->run, d, some->left, true, w->arena, w->err)
              : walk_show_rows(w, w->stack->branch, SITE_LOGITS, d))
         return (struct matrix){0};
@@ -727,17 +736,18 @@ static struct matrix result_back(struct walk *w, const struct end_rows *some)
     return rule->project && d.data ? walk_product_gradient(w, project, d, some->left) : d;
 }
 
-/* y = x, each row of a text replaced by their mean; and back, as that is its own transpose. */
+/* Replace each row of a text by the mean of the text's rows. The same step is its own transpose, so
+ * it also serves to walk back. */
 static void average_texts(const struct walk *w, struct matrix y, struct matrix x)
 {
     for (size_t first = 0; first < x.rows; first += w->tokens)
         average_rows(matrix_rows(y, first, w->tokens), matrix_rows(x, first, w->tokens));
 }
 
-enum { CHUNK_ROWS = 512 }; /* whose logits of a loss are computed at a time */
+enum { CHUNK_ROWS = 512 }; /* for a loss, the logits of so many rows are computed at a time */
 
-/* Add to dleft the gradient of `left`, which the last matrices read: of all rows that count, a
- * chunk of them at a time. */
+/* Add to dleft the gradient of `left`, which the last matrices read, for all rows that have a
+ * result. A chunk of rows is computed at a time. */
 static int results_back(struct walk *w, struct matrix dleft, struct matrix left)
 {
     const struct unembed_rule *rule = &w->stack->unembed;
@@ -778,7 +788,8 @@ static int results_back(struct walk *w, struct matrix dleft, struct matrix left)
     return 0;
 }
 
-/* dx += the gradient of the stream that leaves the last layer. dleft: of what reads its norm. */
+/* dx += the gradient of the stream that leaves the last layer. dleft: the gradient of the input of
+ * the last matrices. */
 static int unembed_back(struct walk *w, struct matrix dx, struct matrix dleft)
 {
     const struct slot norm = slot_of_end((int)w->stack->branch, SLOT_FINAL_NORM);
@@ -793,7 +804,7 @@ static int unembed_back(struct walk *w, struct matrix dx, struct matrix dleft)
                   walk_norm_back(w, norm, dx, dleft, last_stream(w)));
 }
 
-/* A text's own ids, or its source's. */
+/* A text, or its source if the walk is over the sources. */
 static struct text text_in(const struct walk *w, size_t index)
 {
     struct text text = w->run->batch->texts[index];
@@ -803,8 +814,8 @@ static struct text text_in(const struct walk *w, size_t index)
     return text;
 }
 
-/* The rows of tokens alone, and the sum with their positions and segments: the input of the norm of
- * the embedding. */
+/* The rows of the table for all tokens, and their sums with embeddings of positions and segments,
+ * which are the input of the embedding's norm. */
 static struct matrix token_rows(struct walk *w)
 {
     struct matrix x = walk_room(w, w->texts * w->tokens, w->stack->embed.width);
@@ -828,8 +839,8 @@ static struct matrix embedded(struct walk *w)
     return x;
 }
 
-/* The table of a slot of a branch, or else of the text, and its rows; NULL: its gradient is not
- * wanted. */
+/* Where to add the gradient of a table, the slot `id` of the branch or else of the text, and how
+ * many rows the table has; NULL: the gradient is not wanted. */
 static float *table_of(const struct walk *w, int id, size_t *rows)
 {
     struct family_layout layout;
@@ -842,7 +853,8 @@ static float *table_of(const struct walk *w, int id, size_t *rows)
     return table;
 }
 
-/* The gradients of the tables of positions and segments, from dx, their sum's gradient. */
+/* Add the gradients of the tables of positions and segments. dx: the gradient of the sum of
+ * embeddings. */
 static void places_back(const struct walk *w, struct matrix dx)
 {
     const struct embed_rule *rule = &w->stack->embed;
@@ -875,7 +887,7 @@ struct matrix walk_embedding(struct walk *w)
     return x;
 }
 
-/* dx += the gradient of the embedding through the inputs of single layers. */
+/* dx += the gradient of the embedding through the inputs that layers have of their own. */
 static int given_back(struct walk *w, struct matrix dx)
 {
     const struct slot project = slot_of_text(SLOT_GIVEN_PROJECT),
@@ -937,7 +949,8 @@ static int embed_back(struct walk *w, enum site_branch branch, struct matrix dx)
         return -1;
     size_t words = 0;
     float *table = table_of(w, SLOT_TOKENS, &words);
-    for (size_t row = 0; row < dx.rows && table; row++) { /* in the order of tokens */
+    for (size_t row = 0; row < dx.rows && table; row++) { /* rows are added in the order of the
+                                                           * tokens */
         const uint32_t *ids = text_in(w, row / w->tokens).ids;
         const size_t token = row % w->tokens;
         add_scaled_row(table + ids[token] * dx.columns, matrix_row(dx, row), dx.columns,
@@ -949,7 +962,8 @@ static int embed_back(struct walk *w, enum site_branch branch, struct matrix dx)
     return err_if(!w->back->token_rows[branch].data);
 }
 
-/* Walk back over the layers of a stack, to dx; dleft: the gradient of what reads its end. */
+/* Walk back over the layers of a stack, which gives dx, the gradient at its beginning. dleft: the
+ * gradient of the input of what follows its last layer. */
 static int stack_back(struct walk *w, enum site_branch branch, struct matrix *dx,
                       struct matrix dleft)
 {

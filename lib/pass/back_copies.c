@@ -1,5 +1,4 @@
-/* back_copies.c: the walk back over copies of the stream: what makes them, mixes them and merges
- * them. */
+/* back_copies.c: the walk back over copies of the stream: how they are made, mixed and merged. */
 #include <math.h>
 #include <string.h>
 
@@ -14,7 +13,7 @@ static struct matrix copy_of(struct matrix copies, size_t copy, size_t width)
     return matrix_columns(copies, copy * width, width);
 }
 
-/* The values of copies at a site of a layer. */
+/* The copies at a site of a layer, from the tape. */
 static struct matrix copies_at(const struct walk *w, enum site id, size_t layer)
 {
     const float *values = tape_of(w->back->tape, SITE_OF(w->stack->branch, id), (int)layer);
@@ -28,8 +27,8 @@ static struct matrix stream_at(const struct walk *w, enum site id)
 
 /* --- what makes and merges copies ------------------------------------------------------------- */
 
-/* y = x · the matrix of a copy, which has the mean square of `like` after it is scaled: factors
- * [rows] gets by what. */
+/* y = x · the matrix of a copy, where each row is scaled to the mean square of the same row of
+ * `like`; factors [rows] becomes the scale of each row. */
 static struct matrix turned(struct walk *w, struct slot slot, struct matrix x, struct matrix like,
                             double *factors)
 {
@@ -46,7 +45,8 @@ static struct slot turning_slot(int id, size_t copy)
     return slot;
 }
 
-/* dx += the gradient of x, dlike += the gradient of `like`, from dy, the scaled product's. */
+/* dx += the gradient of x, dlike += the gradient of `like`, from dy, the gradient of the scaled
+ * product. */
 static int turn_back(struct walk *w, struct slot slot, struct matrix dx, struct matrix dlike,
                      struct matrix dy, struct matrix x, struct matrix like)
 {
@@ -98,7 +98,7 @@ int walk_make_back(struct walk *w, struct matrix dx)
     return 0;
 }
 
-/* The copies that enter the layer. */
+/* The copies that enter the layer of the walk. */
 static struct matrix copies_before(struct walk *w)
 {
     const struct matrix none = {0};
@@ -124,7 +124,7 @@ static struct matrix copies_before(struct walk *w)
 
 /* --- what mixes them -------------------------------------------------------------------------- */
 
-/* Numbers of each token, tanh(read · W) · V, of read = norm(x) / C. */
+/* Numbers of each token that weight the copies: tanh(read · W) · V, where read = norm(x) / C. */
 struct weighing {
     struct slot norm, router, last;
     struct matrix x, read, modes, numbers, dnumbers;
@@ -150,7 +150,7 @@ static int weigh(struct walk *w, struct weighing *m, int id, struct matrix x)
     return err_if(!m->numbers.data || !m->dnumbers.data);
 }
 
-/* dx += the gradient of x. */
+/* dx += the gradient of x, from the gradient of the numbers. */
 static int weigh_back(struct walk *w, const struct weighing *m, struct matrix dx)
 {
     struct matrix d = walk_product_gradient(w, m->last, m->dnumbers, m->modes);
@@ -178,7 +178,8 @@ struct matrix walk_corrected(struct walk *w)
     return x;
 }
 
-/* From dx, the gradient of what is read of the corrected copies, to theirs. */
+/* dx: the gradient of the corrected copy after it is scaled. Add its gradient before that to the
+ * active copy's gradient, and the gradient of the scales to theirs. */
 static int scale_back(struct walk *w, struct matrix dx)
 {
     const struct stream_copies *rule = &w->stack->copies;

@@ -1,6 +1,6 @@
-/* back_layer.c: a layer of the walk back: attention, with what queries, keys and values are made
- * of; the stream between sublayers. Heads that share keys follow each other, as their gradients
- * are added; sums have the order of the blocks, whatever the threads. */
+/* back_layer.c: the walk back over a layer: its attention, the products that make queries, keys and
+ * values, and the stream between sublayers. Heads that share keys run one after the other, since
+ * their gradients are added. Sums have the order of the blocks, with any number of threads. */
 #include <math.h>
 #include <string.h>
 
@@ -19,13 +19,15 @@
 /* --- heads ------------------------------------------------------------------------------------ */
 
 enum {
-    SIDE = 64,  /* queries and keys of a block */
-    SIZES = 2,  /* sizes of a block's side: SIDE, and the remainder */
-    STRIPS = 2, /* scratch strips per thread: SIDE rows of weights or their gradients */
-    LINE = 16,  /* floats per cache line */
+    SIDE = 64,  /* queries, and keys, in a block */
+    SIZES = 2,  /* a side of a block is SIDE long, or as long as the remainder */
+    STRIPS = 2, /* scratch strips of a thread, each with SIDE rows of weights or of their
+                 * gradients */
+    LINE = 16,  /* floats in a cache line */
 };
 
-/* The products C [n, m] (+)= B [n, k] · A [k, m] of a block; d is the head size. */
+/* The products of a block: C [n, m] = B [n, k] · A [k, m], added to C where += is written; d:
+ * channels of a head. */
 enum product {
     SLOPES, /* [queries, keys] = dcontext · vᵀ: gradients of weights */
     DQ,     /* [queries, d] += dscores · k */
@@ -34,40 +36,45 @@ enum product {
     PRODUCTS,
 };
 
-/* The heads of a sublayer, in blocks of 64 queries by 64 keys; blocks without visible keys are
- * skipped. Matrices have the rows of all texts, and heads side by side. */
+/* The heads of a sublayer. They are computed in blocks of 64 queries by 64 keys, without blocks
+ * that have no visible keys. Matrices have the rows of all texts, with heads side by side. */
 struct back_heads {
     const struct sublayer *sublayer;
-    size_t texts, rows, keys; /* queries and keys of each text */
-    size_t only;              /* the only head; SIZE_MAX: all */
+    size_t texts, rows, keys; /* numbers of queries and of keys in each text */
+    size_t only;              /* index of the only head that is computed; SIZE_MAX: all heads are */
     struct matrix q, k, v, dcontext;
-    struct matrix dq, dk, dv;      /* are added to */
-    const float *weights, *scores; /* [texts, H, T, S] of the pass; scores: needed with a cap */
-    const float *rest;             /* [texts, T, H] what is left to sinks, with `dsinks` */
-    const float *biases;           /* of score_head_bias, with BIAS_DISENTANGLED; else NULL */
-    float *maps;                   /* [texts, H, T, S] zeros; NULL: all steps are done at once */
+    struct matrix dq, dk, dv;      /* gradients are added to these */
+    const float *weights, *scores; /* [texts, H, T, S] from the pass; scores only if there is a
+                                    * cap */
+    const float *rest;             /* [texts, T, H] with `dsinks`: the share of the softmax that
+                                    * sinks get */
+    const float *biases;           /* biases of score_head_bias, with BIAS_DISENTANGLED; else
+                                    * NULL */
+    float *maps;                   /* [texts, H, T, S] zeros, for gradients of maps; NULL: all steps
+                                    * are done at once */
     float *dsinks;                 /* [texts, H] NULL: not wanted */
-    float *dbiases;                /* [texts, H, 2 reach + 1] by distance; NULL: not wanted */
-    float *dplaces; /* [texts] of the tables of keys and queries after the rows of `biases` */
-    const float *difference; /* [texts, H, T, S] of contexts, if each is of two heads */
-    float lambda;            /* with `difference`: the factor of second heads */
+    float *dbiases;                /* [texts, H, 2 reach + 1] for each distance; NULL: not wanted */
+    float *dplaces;          /* [texts] gradients of the tables that follow the rows in `biases` */
+    const float *difference; /* [texts, H, T, S] maps of contexts that two heads make; else NULL */
+    float lambda;            /* with `difference`: the factor of the weights of second heads */
     float *dlambdas;         /* [texts, H] with `difference` */
     float *scratch;          /* [threads, back_heads_floats] */
-    struct dropout dropout;  /* of weights, with the key of the sublayer */
+    struct dropout dropout;  /* the dropout of weights, with the sublayer's key */
 };
 
-/* Steps back from the gradient of the context: to the weights; to masked scores; to scores; to q, k
- * and v. */
+/* Steps back from the gradient of the context: to gradients of weights; of masked scores; of
+ * scores; of q, k and v. */
 enum back_step { BACK_WEIGHTS = 1, BACK_MASKED = 2, BACK_SCORES = 4, BACK_HEADS = 8 };
 
 struct work {
     const struct back_heads *all;
     const struct score_rule *rule;
     unsigned steps;
-    size_t stride;     /* of a strip in scratch memory, and of transposed values */
-    size_t map_stride; /* of a strip of gradients: the map's stride, or `stride` */
-    float factor;      /* from a score to a masked score */
-    bool is_folded;    /* the softmax multiplies by it */
+    size_t stride;     /* floats from row to row of a strip in scratch memory, and of transposed
+                        * values */
+    size_t map_stride; /* floats from row to row of a strip of gradients: the map's, or `stride` */
+    float factor;      /* factor from a score to a masked score */
+    bool is_folded;    /* the softmax multiplies by the factor */
     struct kernel kernels[PRODUCTS][SIZES][SIZES]; /* [product][queries][keys] */
 };
 
@@ -75,13 +82,16 @@ struct work {
 struct head_work {
     const struct work *work;
     struct matrix q, k, v, dcontext, dq, dk, dv; /* [T or S, d] */
-    struct matrix dwhole;                        /* [T, width] of the whole context */
-    const float *weights, *scores, *rest;        /* [T, S]; rest: [T, stride H] */
-    float *map;                                  /* [T, S] NULL: in scratch memory */
-    float *transposed;                           /* [width, stride] values of the context */
+    struct matrix dwhole;                        /* [T, width] gradient of the whole context */
+    const float *weights, *scores, *rest;        /* [T, S]; `rest` is [T], its elements H apart */
+    float *map;                                  /* [T, S] gradients of a map; NULL: they are in
+                                                  * scratch memory */
+    float *transposed;                           /* [width, stride] transposed values of the
+                                                  * context */
     float *strips[STRIPS];                       /* [SIDE, stride] */
     float *block;                                /* [SIDE, SIDE] */
-    size_t number;                               /* index among all heads of the batch */
+    size_t number;                               /* index of this head among all heads of the
+                                                  * batch */
 };
 
 static size_t stride_of(const struct back_heads *heads)
@@ -101,7 +111,7 @@ static void call(const struct head_work *head, enum product product, size_t firs
     kernel_call(&head->work->kernels[product][few_rows][few_keys], a, b, c, a);
 }
 
-/* to [keys, d] += blockᵀ · from [queries, d] */
+/* to [keys, d] += blockᵀ · from [queries, d], for each block of a strip */
 static void mix_transposed(const struct head_work *head, enum product product, struct matrix strip,
                            size_t first, size_t key)
 {
@@ -113,8 +123,9 @@ static void mix_transposed(const struct head_work *head, enum product product, s
     call(head, product, first, key, matrix_row(from, first), head->block, matrix_row(to, key));
 }
 
-/* What multiplied the values in a strip: its weights after dropout, a copy or the strip itself; or
- * differences of two heads' weights, which have dropout. */
+/* The weights of a strip that the values were multiplied with: after dropout, as a copy or the
+ * strip itself. Where two heads make one context, they are the differences of the two heads'
+ * weights. */
 static struct matrix drop_strip(const struct head_work *head, size_t first, size_t rows)
 {
     const struct back_heads *all = head->work->all;
@@ -124,7 +135,8 @@ static struct matrix drop_strip(const struct head_work *head, size_t first, size
         const size_t map = (head->number / heads * heads + context) * all->rows + first;
         return (struct matrix){(float *)all->difference + map * keys, rows, keys, keys};
     }
-    struct matrix strip = {(float *)head->weights + first * keys, rows, keys, keys}; /* is read */
+    /* the weights are only read */
+    struct matrix strip = {(float *)head->weights + first * keys, rows, keys, keys};
     struct matrix dropped = {head->strips[1], rows, keys, head->work->stride};
     if (all->dropout.rate <= 0)
         return strip;
@@ -137,7 +149,7 @@ static struct matrix drop_strip(const struct head_work *head, size_t first, size
     return dropped;
 }
 
-/* From gradients of differences to gradients of a second head's weights, in one row. */
+/* From gradients of differences to gradients of the second head's weights, in one row. */
 static void second_back(const struct head_work *head, float *row, size_t query,
                         struct key_range seen)
 {
@@ -182,7 +194,7 @@ static void scores_back(const struct head_work *head, float *row, size_t query,
     }
 }
 
-/* The floats of the tables of keys and queries of distances. */
+/* How many floats the tables of keys and of queries of BIAS_DISENTANGLED have together. */
 static size_t places_floats(const struct sublayer *s)
 {
     const unsigned terms = s->score.terms;
@@ -190,7 +202,8 @@ static size_t places_floats(const struct sublayer *s)
     return tables * 2 * s->score.buckets * s->head.heads * s->head.d_k;
 }
 
-/* From gradients of scores to gradients of q and k, through products with rows of distances. */
+/* From gradients of scores to gradients of q and k, through the products with vectors of
+ * distances. */
 static void places_back(const struct head_work *head, struct matrix strip, size_t first)
 {
     const struct score_rule *rule = head->work->rule;
@@ -320,7 +333,7 @@ static void run_group(void *context, size_t round, size_t thread)
     }
 }
 
-/* Get the kernels for blocks of SIDE rows and keys or, if few, of what remains. */
+/* Get the kernels for blocks with SIDE rows and keys, or with the remainder of a side. */
 static void get_kernels(struct machine *machine, struct work *work, double cost)
 {
     const struct back_heads *all = work->all;
@@ -334,7 +347,7 @@ static void get_kernels(struct machine *machine, struct work *work, double cost)
         const int rows = (int)(few_rows ? all->rows % SIDE : num_min(all->rows / SIDE, 1) * SIDE);
         const int keys = (int)(few_keys ? all->keys % SIDE : num_min(all->keys / SIDE, 1) * SIDE);
         const struct kernel_shape shapes[PRODUCTS] = {
-            /* columns m, rows n, terms k; strides of a, b and c */
+            /* m columns, n rows, k terms of a product; then the strides of a, b and c */
             [SLOPES] = {keys, rows, (int)context_width(&all->sublayer->head), turned, out, strip, 0,
                         0, 0},
             [DQ] = {d_k, rows, keys, k, strip, dq, 1, 0, 0},
@@ -368,15 +381,16 @@ static void back_heads(struct machine *machine, const struct back_heads *heads, 
 
 /* --- queries, keys and values ----------------------------------------------------------------- */
 
-/* Queries or keys of a sublayer, on the way from the product to the scores. */
+/* The queries, or the keys, of a sublayer, with all steps from their product to the scores. */
 struct product_side {
     const struct sublayer *s;
     bool of_keys;
     size_t heads;
-    struct matrix input; /* the input of their product */
+    struct matrix input; /* the input of the product */
 };
 
-/* The cosines and sines of a text, made once; without data if there is no memory. */
+/* The cosines and sines of a text for this rotary embedding, made on first use; without data if
+ * there is no memory. */
 static struct matrix turns_of(struct walk *w, const struct rotary *rotary, size_t rows, bool back)
 {
     struct matrix *turns = &w->turns[rotary == &w->config->rotary_local][back];
@@ -393,7 +407,7 @@ static struct matrix turns_of(struct walk *w, const struct rotary *rotary, size_
     return *turns;
 }
 
-/* Rotate all heads [N, H · d], back if `back`: by the angles with the other sign, and the same
+/* Rotate all heads [N, H · d]. If `back`, by the angles with the other sign and the same
  * factors. */
 static int turn(struct walk *w, const struct product_side *side, struct matrix heads, bool back)
 {
@@ -411,7 +425,8 @@ static int turn(struct walk *w, const struct product_side *side, struct matrix h
     return err_if(!turns.data);
 }
 
-/* Gradients of heads of some width before a norm of each; x are the heads before it. */
+/* From gradients of normed heads of some width to gradients of the heads before their norm, which
+ * are x. */
 static int heads_norm_back(struct walk *w, const struct sublayer *s, int id, size_t width,
                            struct matrix gradient, struct matrix x)
 {
@@ -456,8 +471,8 @@ static int side_back(struct walk *w, const struct product_side *side, struct mat
                : 0;
 }
 
-/* From the gradients of values to the gradient of their product. If keys have the same product, add
- * them to dk, its gradient. */
+/* From the gradients of values to the gradient of their product. If keys are made by the same
+ * product, the gradient is added to dk, the gradient of that product. */
 static int values_back(struct walk *w, const struct sublayer *s, struct matrix gradient,
                        struct matrix dk, struct matrix input)
 {
@@ -471,8 +486,9 @@ static int values_back(struct walk *w, const struct sublayer *s, struct matrix g
     return 0;
 }
 
-/* The gradients of keys and values that a layer borrows, or that later ones borrow from it, until
- * the walk reaches the layer that makes them. NULL: there is no memory. */
+/* The gradients of keys and values that a layer borrows, or that later layers borrow from it. They
+ * are kept until the walk reaches the layer that made the keys and values. NULL: there is no
+ * memory. */
 static struct matrix *lent_of(struct walk *w, const struct sublayer *s, const struct matrix d[3])
 {
     struct matrix *lent = w->lent[s->head.kv_layer];
@@ -481,7 +497,8 @@ static struct matrix *lent_of(struct walk *w, const struct sublayer *s, const st
     return w->err->kind ? NULL : lent;
 }
 
-/* Gradients of queries, keys or values before they are clipped, and normed as one row. */
+/* From the gradients dy of queries, keys or values that are clipped, and normed as one row, to the
+ * gradients before these steps. */
 static int clip_back(struct walk *w, const struct head_rule *rule, struct slot slot,
                      struct matrix dy, struct matrix input)
 {
@@ -512,8 +529,8 @@ static int clip_back(struct walk *w, const struct head_rule *rule, struct slot s
     return 0;
 }
 
-/* Latent attention: keys and values are made of a narrow vector, and queries may be. d: gradients
- * of q, k and v. */
+/* Latent attention, where keys and values are made from a narrow vector, and queries may be. d:
+ * gradients of q, k and v. */
 static int latent_back(struct walk *w, const struct sublayer *s, struct matrix dx, struct matrix x,
                        const struct matrix d[3])
 {
@@ -556,7 +573,7 @@ static int latent_back(struct walk *w, const struct sublayer *s, struct matrix d
                   walk_product_back(w, walk_slot(w, s->branch, SLOT_K_ROTARY), dx, drotary, x));
 }
 
-/* q, k and v as one matrix, if the file has them so (GPT-2) and nothing is announced. */
+/* Find q, k and v as one matrix, if the file has it (GPT-2) and no tensor between is announced. */
 static int find_joined(struct walk *w, const struct sublayer *s, struct weight *joined)
 {
     const struct head_rule *rule = &s->head;
@@ -578,7 +595,8 @@ static int project_back(struct walk *w, const struct sublayer *s, struct matrix 
     const struct product_side queries = {s, false, rule->heads, x};
     const struct product_side keys = {s, true, rule->kv_heads, other};
     static const int slots[] = {SLOT_Q, SLOT_K, SLOT_V};
-    const size_t own = rule->borrows ? 1 : rule->v_is_k ? 2 : 3; /* products */
+    /* number of products that the layer has of its own */
+    const size_t own = rule->borrows ? 1 : rule->v_is_k ? 2 : 3;
     if (rule->borrows) {
         struct matrix *lent = lent_of(w, s, d);
         if (!lent)
@@ -592,7 +610,7 @@ static int project_back(struct walk *w, const struct sublayer *s, struct matrix 
         return -1;
     if (rule->by == HEADS_LATENT)
         return latent_back(w, s, dx, x, d);
-    if (d[0].stride > d[0].columns) { /* columns of one matrix */
+    if (d[0].stride > d[0].columns) { /* the gradients are columns of one matrix */
         const struct matrix all = {d[0].data, x.rows, d[0].stride, d[0].stride};
         struct weight joined;
         return err_if(find_joined(w, s, &joined) ||
@@ -613,7 +631,8 @@ static int project_back(struct walk *w, const struct sublayer *s, struct matrix 
 
 /* --- attention -------------------------------------------------------------------------------- */
 
-/* Give a reader the gradient of the stream, from dy, the gradient of its normed input. */
+/* Give the reader sink the gradient of the stream through one reader. dy: the gradient of the
+ * reader's normed input. */
 static int show_reader(struct walk *w, const struct sublayer *s, enum site id, size_t head,
                        struct matrix dy)
 {
@@ -628,7 +647,7 @@ static int show_reader(struct walk *w, const struct sublayer *s, enum site id, s
     return w->back->reader(w->back->context, &reader, w->err);
 }
 
-/* Show queries, keys or values of one query head as a reader. */
+/* Show the queries, keys or values of one query head as a reader of the stream. */
 static int head_reader(struct walk *w, const struct sublayer *s, const struct back_heads *all,
                        enum site id, struct matrix x)
 {
@@ -648,7 +667,7 @@ static int head_reader(struct walk *w, const struct sublayer *s, const struct ba
     return err_if(project_back(w, s, dx, x, d) || show_reader(w, s, id, all->only, dx));
 }
 
-/* Show the readers of a sublayer's heads. */
+/* Show the queries, keys and values of all heads of a sublayer as readers of the stream. */
 static int show_readers(struct walk *w, const struct sublayer *s, const struct back_heads *all,
                         struct matrix x)
 {
@@ -668,7 +687,7 @@ static int show_readers(struct walk *w, const struct sublayer *s, const struct b
 }
 
 /* From the gradients of the tables of keys and queries of distances, add the gradients of the
- * matrices that make these tables, and of the table of distances. */
+ * matrices that make these tables, and of the table of distances itself. */
 static int places_gradients(struct walk *w, const struct sublayer *s, float *dplaces)
 {
     static const int own[] = {SLOT_BIAS_K, SLOT_BIAS_Q}, shared[] = {SLOT_K, SLOT_Q};
@@ -707,7 +726,8 @@ static int places_gradients(struct walk *w, const struct sublayer *s, float *dpl
     return 0;
 }
 
-/* From the gradients of biases by distance, add the gradients of their table, and of sinks. */
+/* From the gradients of biases for each distance, add the gradients of the table of biases; add the
+ * gradients of sinks. */
 static int score_gradients(struct walk *w, const struct sublayer *s, const struct back_heads *all)
 {
     const struct score_rule *rule = &s->score;
@@ -728,7 +748,8 @@ static int score_gradients(struct walk *w, const struct sublayer *s, const struc
     return all->dplaces ? places_gradients(w, s, all->dplaces) : 0;
 }
 
-/* Announce the gradients of differences, which are also the gradients of first heads' weights. */
+/* Announce the gradients of the differences of two heads' weights. They are also the gradients of
+ * the first heads' weights. */
 static int show_differences(struct walk *w, const struct sublayer *s, const struct back_heads *all)
 {
     const size_t contexts = context_heads(&s->head), shape[] = {contexts, all->rows, all->keys};
@@ -741,7 +762,7 @@ static int show_differences(struct walk *w, const struct sublayer *s, const stru
     return walk_show(w, s->branch, SITE_DIFFERENCE, tensor_dense(own.data, 3, shape));
 }
 
-/* The gradients of the scores' maps, step by step, each announced. */
+/* Compute the gradients of the attention maps step by step, and announce each. */
 static int maps_back(struct walk *w, const struct sublayer *s, const struct back_heads *all)
 {
     static const struct {
@@ -762,7 +783,8 @@ static int maps_back(struct walk *w, const struct sublayer *s, const struct back
     return 0;
 }
 
-/* Where two heads make one context: from the gradients of the normed contexts to theirs. */
+/* Where two heads make one context: from the gradients of normed contexts to the gradients of
+ * contexts. */
 static int contexts_back(struct walk *w, const struct sublayer *s, struct back_heads *all)
 {
     struct lambda lambda;
@@ -778,7 +800,7 @@ static int contexts_back(struct walk *w, const struct sublayer *s, struct back_h
     return all->dlambdas ? 0 : -1;
 }
 
-/* Add the gradients of the four vectors of lambda. */
+/* Add the gradients of the four vectors that make lambda. */
 static int lambda_gradients(struct walk *w, const struct sublayer *s, const struct back_heads *all)
 {
     struct lambda lambda;
@@ -791,7 +813,7 @@ static int lambda_gradients(struct walk *w, const struct sublayer *s, const stru
         return -1;
     for (size_t i = 0; i < w->texts * s->head.heads; i++)
         gradient += (double)all->dlambdas[i];
-    for (int i = 0; i < 4; i++) { /* of q1, k1, q2, k2 */
+    for (int i = 0; i < 4; i++) { /* in the order q1, k1, q2, k2 */
         const double factor = (i < 2 ? lambda.powers[0] : -lambda.powers[1]) * gradient;
         scale_row(sums.data, lambda.vectors[i ^ 1], d, (float)factor);
         walk_add_sums(w, walk_slot(w, s->branch, SLOT_LAMBDA_Q1 + 2 * i), sums);
@@ -800,7 +822,7 @@ static int lambda_gradients(struct walk *w, const struct sublayer *s, const stru
 }
 
 /* From dcontext [N, H · d], the gradient of the output projection's input, add the gradients of the
- * sublayer's input to dx and dother. */
+ * inputs of queries, keys and values to dx and dother. */
 static int attend_back(struct walk *w, const struct sublayer *s, struct matrix dx, struct matrix x,
                        struct matrix dcontext)
 {
@@ -858,7 +880,7 @@ static int attend_back(struct walk *w, const struct sublayer *s, struct matrix d
         all.maps = walk_zeros(w, texts * rule->heads * rows, keys).data;
     all.scratch = walk_room(w, threads, back_heads_floats(&all)).data;
     struct matrix sink =
-        walk_zeros(w, x.rows, rule->heads); /* nothing reads what is left to a sink */
+        walk_zeros(w, x.rows, rule->heads); /* no step reads the share that a sink gets */
     if (w->err->kind || walk_show_heads(w, branch, SITE_CONTEXT, dcontext, context_heads(rule)) ||
         (s->score.sink && walk_show_heads(w, branch, SITE_SINK, sink, rule->heads)))
         return -1;
@@ -876,7 +898,8 @@ static int attend_back(struct walk *w, const struct sublayer *s, struct matrix d
 
 /* --- a layer ---------------------------------------------------------------------------------- */
 
-/* The stream has several names after a sublayer. */
+/* Announce the gradient dx of the stream after a sublayer, under all names that the stream has
+ * there. */
 static int show_stream(struct walk *w, const struct sublayer *s, const enum site sites[3],
                        struct matrix dx)
 {
@@ -900,7 +923,7 @@ static struct matrix stream_before(struct walk *w, const struct sublayer *s)
     return walk_matrix(values, w->texts * w->tokens, w->stack->width);
 }
 
-/* What a sublayer reads, and the stream that this is the norm of, or is. */
+/* The input of a sublayer. *read: the stream that the input is the norm of, or is itself. */
 static struct matrix input_of(struct walk *w, const struct sublayer *s, struct matrix *read)
 {
     const struct sublayer *first = w->stack->layer[w->layer].sublayers;
@@ -918,7 +941,7 @@ static void drop_out(struct walk *w, const struct sublayer *s, struct matrix row
                  s->kind == SUBLAYER_MLP ? DROP_MLP : DROP_ATTENTION, rows);
 }
 
-/* The sum of a sublayer's output and the stream, before the norm that follows it. */
+/* The sum of a sublayer's output and the stream, before the norm of the sum. */
 static struct matrix sum_of(struct walk *w, const struct sublayer *s)
 {
     const struct matrix x = stream_before(w, s);
@@ -935,7 +958,8 @@ static struct matrix sum_of(struct walk *w, const struct sublayer *s)
     return sum;
 }
 
-/* From the gradient of the stream to the gradient of the sum before it is scaled by a number. */
+/* dx, the gradient of the scaled stream, becomes the gradient before the layer's number multiplies
+ * it. Add the gradient of this number. */
 static int scale_back(struct walk *w, const struct sublayer *s, struct matrix dx)
 {
     const struct slot slot = slot_of(BRANCH_TEXT, SLOT_LAYER_SCALE, w->layer);
@@ -957,8 +981,8 @@ static int scale_back(struct walk *w, const struct sublayer *s, struct matrix dx
     return 0;
 }
 
-/* From the gradient of the sum to the gradient of the last product's input: the context's heads
- * side by side, the hidden channels, or the output of a mixture. */
+/* From dx, the gradient of the sum, to the gradient of the last product's input: the heads of the
+ * context, the hidden channels or, with a mixture, the output itself. */
 static struct matrix write_out_back(struct walk *w, const struct sublayer *s, struct matrix dx)
 {
     const bool is_mlp = s->kind == SUBLAYER_MLP;
@@ -989,7 +1013,8 @@ static struct matrix write_out_back(struct walk *w, const struct sublayer *s, st
                                  walk_matrix(walk_value(w, s->branch, from), d.rows, width));
 }
 
-/* Copies that leave the layer, which are merged after the last, or where the walk has a seed. */
+/* Walk back over the end of a layer with copies. They are merged after the last layer, or after
+ * each layer if the walk has seeds. */
 static int leave_back(struct walk *w, struct matrix dx)
 {
     const enum site_branch branch = w->stack->branch;

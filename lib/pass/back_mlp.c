@@ -8,8 +8,8 @@
 #include "model/layer.h"
 #include "pass/pass.h"
 
-/* dy, the gradient of act(x) · more or of act(x) alone, becomes the gradient of x; dx, the gradient
- * of `more`. */
+/* dy, the gradient of act(x) · more, or of act(x) without `more`, becomes the gradient of x. dx
+ * becomes the gradient of `more`. */
 static void gate_block(const struct row_operation *block)
 {
     const struct mlp_rule *rule = block->own;
@@ -50,8 +50,8 @@ static int gated_back(struct walk *w, const struct mlp_rule *rule, struct matrix
     return 0;
 }
 
-/* dx += the gradient of x, from dout, the gradient of the output of a gated MLP with slots from
- * `first` on, the shared one or an expert; `out` gets the output. */
+/* dx += the gradient of x, from dout, the gradient of a gated MLP's output. The MLP is an expert or
+ * the shared one; its slots begin with `first`. *out becomes its output. */
 static int feed_back(struct walk *w, const struct mlp_rule *rule, struct slot first,
                      struct matrix dx, struct matrix x, struct matrix dout, struct matrix *out)
 {
@@ -74,21 +74,23 @@ static int feed_back(struct walk *w, const struct mlp_rule *rule, struct slot fi
                   walk_product_back(w, first, dx, d, x) || walk_product_back(w, up, dx, dup, x));
 }
 
-/* The slope of xIELU, as activate_xielu has it, and the gradients of its parameters. */
+/* Multiply d by the slope of xIELU at x, as in activate_xielu, and add the gradients of its
+ * parameters. */
 static int xielu_back(struct walk *w, struct slot slot, struct matrix d, struct matrix x)
 {
     struct xielu p;
     if (weights_xielu(w->run->weights, slot, &p, w->err))
         return -1;
     const float a = log1pf(expf(p.positive)), b = p.beta + log1pf(expf(p.negative));
-    double sums[2] = {0, 0}; /* sums of the gradients of a and b */
+    double sums[2] = {0, 0}; /* gradients of the parameters a and b */
     for (size_t i = 0; i < d.rows * d.columns; i++) {
         float at = x.data[i], low = at < p.epsilon ? expf(at) : 0;
         sums[at <= 0] +=
             (double)d.data[i] * (double)(at > 0 ? at * at : expm1f(fminf(at, p.epsilon)) - at);
         d.data[i] *= at > 0 ? 2 * a * at + p.beta : (low - 1) * b + p.beta;
     }
-    float slopes[] = {p.positive, p.negative}; /* of the softplus that a and b have */
+    float slopes[] = {p.positive, p.negative}; /* slopes of softplus: a and b are softplus of the
+                                                * file's numbers */
     logistic_row(slopes, 2);
     for (int i = 0; i < 2; i++) {
         slopes[i] *= (float)sums[i];
@@ -98,7 +100,7 @@ static int xielu_back(struct walk *w, struct slot slot, struct matrix d, struct 
     return 0;
 }
 
-/* One row of the router: from the gradients of the weights to the gradients of its logits. */
+/* One row of the router: from the gradients of experts' weights to the gradients of logits. */
 static void choose_back(const struct mlp_rule *rule, float *dlogits, float *dweights,
                         const float *logits, const float *weights)
 {
@@ -132,7 +134,8 @@ static void choose_back(const struct mlp_rule *rule, float *dlogits, float *dwei
         softmax_row_backward(dlogits, score, m->experts, 1);
 }
 
-/* The same for experts that are chosen one by one, each by a softmax among those near it. */
+/* As choose_back, for experts that are chosen one by one: each weight is a softmax over the experts
+ * that are near. */
 static void one_by_one_back(const struct mlp_rule *rule, float *dlogits, const float *dweights,
                             const float *logits)
 {
@@ -185,7 +188,7 @@ static int shared_back(struct walk *w, const struct sublayer *s, struct matrix d
     return feed_back(w, &s->mlp, feed, dx, x, down, &out);
 }
 
-/* The rows of x that chose an expert, one after the other. */
+/* Gather the rows of x that chose an expert, one after the other. */
 static struct matrix rows_of(struct walk *w, const struct sublayer *s, size_t expert,
                              struct matrix x)
 {
@@ -199,7 +202,7 @@ static struct matrix rows_of(struct walk *w, const struct sublayer *s, size_t ex
     return rows;
 }
 
-/* The sum of the outputs of experts for x, times their weights. */
+/* For each row of x, the sum of the outputs of its experts times their weights. */
 static struct matrix sum_experts(struct walk *w, const struct sublayer *s, struct matrix x)
 {
     const size_t experts = s->mlp.mixture->experts;
@@ -220,8 +223,8 @@ static struct matrix sum_experts(struct walk *w, const struct sublayer *s, struc
     return sum;
 }
 
-/* dx += the gradient of x through one expert, for the rows that chose it; dweights gets the
- * gradient of its weights. */
+/* dx += the gradient of x through one expert, for the rows that chose it. The expert's column of
+ * dweights becomes the gradient of its weights. */
 static int expert_back(struct walk *w, const struct sublayer *s, size_t expert, struct matrix dx,
                        struct matrix x, struct matrix d, struct matrix dweights)
 {
@@ -254,7 +257,8 @@ static int expert_back(struct walk *w, const struct sublayer *s, size_t expert, 
     return 0;
 }
 
-/* The router, from the gradients of the weights of experts: dx += the gradient of its input. */
+/* From dweights, the gradients of experts' weights, walk back over the router: dx += the gradient
+ * of its input. */
 static int router_back(struct walk *w, const struct sublayer *s, struct matrix dx, struct matrix x,
                        struct matrix dweights)
 {
@@ -267,7 +271,7 @@ static int router_back(struct walk *w, const struct sublayer *s, struct matrix d
     const float *scales = NULL;
     if (!dlogits.data || weights_vector(w->run->weights, slot, &scales, w->err))
         return -1;
-    if (scales) { /* weight = the router's choice · scale */
+    if (scales) { /* a weight is the router's weight · scale of the expert */
         struct matrix dscales = walk_zeros(w, x.rows, m->experts);
         for (size_t i = 0; i < x.rows * m->experts && dscales.data; i++) {
             const float scale = scales[i % m->experts];
@@ -291,8 +295,8 @@ static int router_back(struct walk *w, const struct sublayer *s, struct matrix d
     return walk_product_back(w, walk_slot(w, s->branch, SLOT_ROUTER), dx, dlogits, x);
 }
 
-/* Experts beside the MLP: they and the router read the stream, each through its norm, and their sum
- * is normed; only the shared expert reads the MLP's input. */
+/* Gemma 4: the experts and the router read the stream, each through a norm, and the sum of experts
+ * has a norm. Only the shared expert reads the input of the MLP. */
 static int experts_beside_back(struct walk *w, const struct sublayer *s, struct matrix d)
 {
     const struct mixture *m = s->mlp.mixture;

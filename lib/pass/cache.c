@@ -12,7 +12,7 @@
 
 /* --- pages of pairs --------------------------------------------------------------------------- */
 
-/* Zeros for a row of a panel, of keys or of values. */
+/* Zeros in place of a missing row of keys or of values. */
 static const float
     none[(size_t)KEY_PANEL > (size_t)PAIR_COLUMNS ? (size_t)KEY_PANEL : (size_t)PAIR_COLUMNS];
 
@@ -26,10 +26,10 @@ size_t head_pairs_of_values(size_t d_v)
     return (d_v + PAIR_COLUMNS - 1) / PAIR_COLUMNS * HEAD_PAIRS_APART;
 }
 
-/* Store a key, or a value, as token `offset` of a page. */
+/* Store a key (put_key), or a value (put_value), as token `offset` of a page of bf16 pairs. */
 static void put_key(uint32_t *page, size_t offset, const float *key, size_t d_k)
 {
-    enum { PART = 64 }; /* numbers that are rounded together */
+    enum { PART = 64 }; /* numbers that are rounded at a time */
     uint32_t part[PART / 2];
     uint32_t *column = page + offset;
     for (size_t first = 0; first < d_k; first += PART) {
@@ -119,8 +119,8 @@ void cache_release(struct cache *cache)
     *cache = (struct cache){0};
 }
 
-/* The words, which are floats or pairs, that a page has for a head's keys; for a row of values, or
- * in bf16 for a head's; and for all of them, of a layer. */
+/* The sizes of a layer's part of a page, in words, which are floats or bf16 pairs: of one head's
+ * keys; of a row of values or, in bf16, one head's values; and of the whole part. */
 static struct cache_layer layer_of_page(const struct head_rule *rule, enum precision precision)
 {
     bool pairs = precision == PRECISION_BF16;
@@ -137,7 +137,7 @@ static struct cache_layer layer_of_page(const struct head_rule *rule, enum preci
     return layer;
 }
 
-/* The words of a page; `layers` [L]: the parts of all layers, or NULL. */
+/* How many words a page has; layers [L], unless it is NULL, becomes the part of each layer. */
 static size_t page_words(struct cache_layer *layers, const struct config *c,
                          enum precision precision)
 {
@@ -201,7 +201,7 @@ static int take_sums(struct cache *cache, struct err *err)
 
 int cache_reserve(struct cache *cache, enum precision precision, size_t count, struct err *err)
 {
-    if (cache->precision != precision) { /* an empty cache can change its precision */
+    if (cache->precision != precision) { /* an empty cache may change its precision */
         assert(cache->count == 0);
         arena_release(&cache->arena);
         *cache = (struct cache){.config = cache->config, .precision = precision};
@@ -244,7 +244,8 @@ void *cache_values(const struct cache *cache, size_t layer, size_t kv_head, size
 {
     const struct cache_layer *own = &cache->layers[layer];
     float *values =
-        cache_keys(cache, layer, own->rule->kv_heads, token); /* values follow the keys */
+        cache_keys(cache, layer, own->rule->kv_heads, token); /* in a page, values follow the
+                                                               * keys */
     return cache->precision == PRECISION_BF16
                ? values + kv_head * own->value_words
                : values + token % KEY_PANEL * own->value_words + kv_head * own->rule->d_v;
@@ -285,8 +286,8 @@ void cache_add(struct cache *cache, size_t count)
     assert(pages_for(cache->count) <= cache->page_count);
 }
 
-/* Values after the last token become 0: products with weights of 0 read them. Scores of keys there
- * are not read. */
+/* Values after the last token become 0, because products read them with weights of 0. Scores of
+ * keys after it are not read. */
 void cache_forget(struct cache *cache, size_t count)
 {
     const struct config *c = cache->config;
@@ -299,10 +300,11 @@ void cache_forget(struct cache *cache, size_t count)
         swap_mixed(cache);
     cache->before = count < cache->count ? SIZE_MAX : cache->before;
     cache->count = count;
-    for (size_t i = 0; i < sums; i++) /* a sum cannot be reduced: it is computed again */
+    for (size_t i = 0; i < sums; i++) /* keys cannot be subtracted from a sum: it is computed
+                                       * again */
         if (cache->sums[i].count > count)
             cache->sums[i].count = 0;
-    for (size_t layer = 0; layer < c->n_layer; layer++) /* page by page */
+    for (size_t layer = 0; layer < c->n_layer; layer++) /* in each page, from `count` on */
         for (size_t token = count; token < end; token = (token / KEY_PANEL + 1) * KEY_PANEL) {
             const struct cache_layer *own = &cache->layers[layer];
             size_t offset = token % KEY_PANEL;
@@ -316,7 +318,7 @@ void cache_forget(struct cache *cache, size_t count)
         }
 }
 
-/* The running sums of the copy are computed again. */
+/* In the copy, running sums are computed again. */
 int cache_copy(struct cache *cache, const struct cache *from, struct err *err)
 {
     cache_forget(cache, 0);

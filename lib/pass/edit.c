@@ -1,4 +1,4 @@
-/* edit.c: changes of tensors, and where the pass applies them. */
+/* edit.c: edits of tensors, and the points of the pass where they are applied. */
 #include "pass/edit.h"
 
 #include <math.h>
@@ -80,7 +80,8 @@ const struct tensor *edit_donor_choose(const struct edit_donor *donor, size_t la
             return &values[i];
 }
 
-/* The factor of a vector, with elements `step` apart, that gives the part of a row along it. */
+/* The factor of `vector` in the part of a row that is parallel to the vector. Elements of the
+ * vector are `step` apart. */
 static float part_along(const float *row, const float *vector, size_t step, size_t count)
 {
     double product = 0, square = 0;
@@ -91,7 +92,7 @@ static float part_along(const float *row, const float *vector, size_t step, size
     return square > 0 ? (float)(product / square) : 0;
 }
 
-/* Edit one row of one head; `from` is the source's row, with elements `step` apart. */
+/* Edit one row of one head. `from`: the donor's row, with elements `step` apart. */
 static void edit_row(const struct edit *edit, const struct edit_block *block, float *row,
                      const float *from, size_t step)
 {
@@ -139,7 +140,7 @@ static void apply(const struct edit *edit, const struct edit_block *block, size_
     for (size_t i = 0; i < block->rows; i++) {
         size_t row = block->first_row + (block->one_row ? 0 : i);
         bool unknown = edit->donor && edit->donor->longest != SIZE_MAX &&
-                       row >= block->row_places; /* a token after the prompt */
+                       row >= block->row_places; /* the row is a token after the prompt */
         if (!unknown && indices_have(&edit->tokens, row, block->row_places, block->grows))
             edit_row(edit, block, block->data + head * block->head_stride + i * block->row_stride,
                      values ? from + row * values->stride[rank - 2] : NULL, step);
@@ -150,7 +151,7 @@ static void apply(const struct edit *edit, const struct edit_block *block, size_
 struct block_axis {
     const struct edit_indices *indices;
     size_t first, count, end;
-    bool grows, still; /* still: all elements have the index `first` */
+    bool grows, still; /* `still`: all elements of the axis have the index `first` */
 };
 
 static bool axis_has(const struct block_axis *axis, size_t at)
@@ -159,7 +160,8 @@ static bool axis_has(const struct block_axis *axis, size_t at)
                                             axis->end, axis->grows);
 }
 
-/* Move `at` to the next index of an axis that is listed; returns how many follow one another. */
+/* Move *at to the next listed index of an axis; returns how many listed indices follow one another
+ * from there. 0: there is none. */
 static size_t next_run(const struct block_axis *axis, size_t *at)
 {
     size_t size = 0;
@@ -217,7 +219,8 @@ bool edit_touches(const struct edit *edit, const struct edit_block *block)
 
 /* --- checks --------------------------------------------------------------------------------- */
 
-/* Refuse an edit of a point by the reason that its list gives. */
+/* Refuse an edit of a point that cannot be edited. The message gives the reason that the list of
+ * points has. */
 static int check_point(const struct edit *edit, const struct model_point *point,
                        const struct config *config, struct err *err)
 {
@@ -317,7 +320,7 @@ bool pass_edits(const struct pass *pass, enum site site, size_t layer)
     return pass->edits && edits_have(pass->edits, SITE_OF(pass->branch, site), layer);
 }
 
-/* The block of a text for a site: rows of queries or of keys. */
+/* The block of a text at a site. Its rows are queries or keys. */
 static struct edit_block block_of(const struct pass *pass, enum site site, size_t layer,
                                   size_t text)
 {
@@ -348,7 +351,8 @@ void pass_edit_rows(const struct pass *pass, enum site site, size_t layer, struc
     for (size_t s = 0; pass_edits(pass, site, layer) && s < pass->batch->count; s++) {
         struct batch_rows span = pass_rows(pass, site, s);
         struct edit_block block = block_of(pass, site, layer, s);
-        block.first_row += block.rows - span.count; /* of logits, only the last may be computed */
+        block.first_row += block.rows - span.count; /* of logits, the pass may have only the last
+                                                     * row */
         block.rows = span.count;
         block.data = matrix_row(rows, span.first);
         block.heads = heads;

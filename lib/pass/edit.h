@@ -1,14 +1,14 @@
-/* edit.h: changes of tensors during a pass.
+/* edit.h: edits: changes of tensors during a pass.
  *
- * An edit is applied to a complete value, before it is announced: the rest of the pass, a cache and
- * the tap get the changed value. Several edits of one element are applied in their order. Cells of
- * hidden keys are not changed, except in scores and softmax with --mask-after.
+ * An edit is applied to a complete value, before the value is announced: the rest of the pass, a
+ * cache and the tap get the changed value. Several edits of one element are applied in their order.
+ * Cells of hidden keys are not changed, except in scores, and in the softmax with --mask-after.
  *
  *     struct edit_range head_6 = {6, 6};
  *     struct edit edit = {.site = SITE_CONTEXT, .op = EDIT_SET, .heads = {&head_6, 1}};
  *     struct edits edits = {.items = &edit, .count = 1};
  *     struct run run = {&machine, &config, &weights, &batch, .edits = &edits};
- */
+ * */
 #pragma once
 
 #include <stdbool.h>
@@ -23,18 +23,20 @@ struct buf;
 struct edit_block;
 
 enum edit_op {
-    EDIT_SET,     /* = number */
-    EDIT_SCALE,   /* * number */
-    EDIT_TAKE,    /* = the element of the source with the same indices */
-    EDIT_ADD,     /* + number, or number times the element of the source */
-    EDIT_PROJECT, /* - the part along the donor's row */
-    EDIT_FORBID,  /* of SITE_MASKED: mask the key; the weights are made of the other scores */
+    EDIT_SET,     /* the element becomes `number` */
+    EDIT_SCALE,   /* the element is multiplied by `number` */
+    EDIT_TAKE,    /* the element becomes the donor's element with the same indices */
+    EDIT_ADD,     /* `number` is added or, with a donor, number · the donor's element */
+    EDIT_PROJECT, /* the part of the row that is parallel to the donor's row is subtracted */
+    EDIT_FORBID,  /* only of SITE_MASKED: the key is masked, and the weights are made from the other
+                   * scores */
 };
 
-#define EDIT_PROMPT_END PTRDIFF_MIN /* as `last`: the last token of the prompt */
+#define EDIT_PROMPT_END PTRDIFF_MIN /* in place of `last`: the last token of the prompt */
 
-/* Indices on an axis, both ends included; negative ones, only of tokens, count from the end. In a
- * text that grows, rows with a `last` of -1 include each new token. No ranges: all. */
+/* Ranges of indices on an axis, with both ends. A negative index, which only tokens have, counts
+ * from the end. In a text that grows, rows with a `last` of -1 include each new token. Without
+ * ranges all indices are meant. */
 struct edit_range {
     ptrdiff_t first, last;
 };
@@ -44,83 +46,89 @@ struct edit_indices {
     size_t count;
 };
 
-/* Values of other texts, or of a file, with the site's axes; an axis along which they are equal has
- * stride 0. Of several texts, each text in the pass gets one that is at least as long, chosen by
- * the seed and the text's number. */
+/* The donor of an edit's values: other texts, or a file, with the axes of the site. An axis along
+ * which all values are equal has stride 0. If the donor has several texts, each text of the pass
+ * gets one that is at least as long, chosen by the seed and the text's number. */
 struct edit_donor {
-    const struct tensor *values; /* [layer][count], set for each layer that is edited */
+    const struct tensor *values; /* [layer][count]; only layers that are edited have theirs */
     size_t count;
     uint64_t seed;
-    size_t longest; /* the most tokens that a text may have; SIZE_MAX: any number */
+    size_t longest; /* most tokens of a text that gets the values; SIZE_MAX: any number */
     bool exact;     /* a text must have `longest` tokens */
 };
 
-/* Choose one of the donor's texts that have enough tokens, by the number of the text that gets its
- * values; NULL: there is none. */
+/* Choose one of the donor's texts that have at least `tokens` tokens. `number`: the number of the
+ * text that gets the values, which decides the choice. NULL: no text has enough tokens. */
 const struct tensor *edit_donor_choose(const struct edit_donor *donor, size_t layer, size_t number,
                                        size_t tokens);
 
-/* Changes a block: all rows of a text in a layer, or those that a cache lacks; with indices, each
- * run of listed heads, rows and columns. Of an attention map, one row of a head; several threads
- * call the function at once. */
+/* A function that changes a block: all rows of a text in a layer, or those that are not cached. If
+ * the edit has indices, it is called for each run of listed heads, rows and columns. In an
+ * attention map, a block is one row of a head, and several threads call the function at once. */
 typedef void edit_function(void *context, const struct edit_block *block);
 
 struct edit {
     enum site site;
     enum edit_op op;
-    bool one_text; /* only of text `text` of the batch */
+    bool one_text; /* only the text with index `text` in the batch is edited */
     size_t text;
-    struct edit_indices layers, heads; /* if the site has these; k and v have key/value heads */
-    struct edit_indices tokens;        /* rows: queries; of k and v, keys */
-    struct edit_indices columns;       /* keys, channels, dimensions of a head, experts or words */
+    /* Without meaning for an axis that the site lacks. Heads of k and v are key/value heads. */
+    struct edit_indices layers, heads;
+    struct edit_indices tokens;  /* rows: tokens of queries or, for k and v, of keys */
+    struct edit_indices columns; /* columns: keys, channels, dimensions of a head, experts or
+                                        * words */
     float number;
     const struct edit_donor *donor;
-    edit_function *function; /* in place of `op`; NULL: none */
+    edit_function *function; /* called in place of `op`; NULL: `op` counts */
     void *context;
-    const char *words; /* the edit's name in messages: "--ablate 9.6"; NULL: "edit" */
+    const char *words; /* the option that made the edit, for messages: "--ablate 9.6"; NULL:
+                        * "edit" */
 };
 
 struct edits {
     const struct edit *items;
     size_t count;
-    struct site_set without; /* sites that are not edited; in layers, only in `without_layer` */
+    struct site_set without; /* sites that are not edited; for sites in layers, only in the layer
+                              * `without_layer` */
     size_t without_layer;
 };
 
-/* Refuse edits that do not fit the model and its mechanism; indices of tokens, and sources, that do
- * not fit a text with these numbers of tokens. `edits` may be NULL. */
+/* edits_check: refuse edits that do not fit the model and its mechanism. edits_check_text: refuse
+ * indices of tokens, and donors, that do not fit a text and a source with these numbers of tokens.
+ * `edits` may be NULL. */
 int edits_check(const struct edits *edits, const struct config *config, struct err *err);
 int edits_check_text(const struct edits *edits, const struct config *config, size_t tokens,
                      size_t source, struct err *err);
 
-/* Whether there is an edit of a site in a layer that `without` does not exclude. */
+/* Whether a site in a layer has an edit that `without` does not exclude. */
 bool edits_have(const struct edits *edits, enum site site, size_t layer);
 
-/* Append the names of all edits in messages; of neighbours with the same name, one. */
+/* Append the names of all edits, as in messages. Neighbours with the same name are named once. */
 void edits_write(struct buf *out, const struct edits *edits);
 
-/* A token: the number of its text, its index, and the number of tokens that indices refer to. */
+/* A token: its text's number, its index, and how many tokens the indices of edits refer to. */
 struct edit_token {
     size_t number, index, tokens;
-    bool grows; /* as in struct text (forward.h) */
+    bool grows; /* as `grows` in struct text (forward.h) */
 };
 
 /* A block of values of a site. */
 struct edit_block {
     enum site site;
     size_t layer;
-    size_t text, number; /* index in the batch, and among all texts */
+    size_t text, number; /* the text's index in the batch, and its number among all texts */
     float *data;
     size_t heads, rows, columns;
     size_t head_stride, row_stride;
     size_t first_head, first_row, first_column;
-    bool grows;                       /* as in struct text (forward.h) */
+    bool grows;                       /* as `grows` in struct text (forward.h) */
     bool one_row;                     /* all rows have the index first_row */
-    size_t row_places, column_places; /* tokens that indices refer to; SIZE_MAX: not tokens */
-    float forbidden;                  /* value of a masked key */
+    size_t row_places, column_places; /* how many tokens indices refer to; SIZE_MAX: the axis is not
+                                       * tokens */
+    float forbidden;                  /* the score of a masked key */
 };
 
-/* Apply the edits of the block's site and layer. Whether an edit is of the block's first row and
- * head. */
+/* edits_apply: apply the edits of the block's site and layer. edit_touches: whether an edit changes
+ * the block's first row in its first head. */
 void edits_apply(const struct edits *edits, const struct edit_block *block);
 bool edit_touches(const struct edit *edit, const struct edit_block *block);

@@ -1,5 +1,6 @@
-/* The pass from top to bottom: the batch; the embedding; attention; the MLP; a layer; the logits;
- * the whole. T tokens of a batch, S that they attend to, C channels, H heads. */
+/* forward.c: the pass from top to bottom: the batch; the embedding; attention; the MLP; a layer;
+ * the logits; the whole. Sizes: T tokens of a batch, S tokens that they attend to, C channels, H
+ * heads. */
 #include "pass/forward.h"
 
 #include <assert.h>
@@ -99,7 +100,7 @@ static int lay_out(struct batch *batch, struct arena *arena, struct err *err)
     return 0;
 }
 
-/* Let texts attend to their sources, or to themselves. */
+/* Choose to which tokens texts attend: to those in their sources, or to their own. */
 static void set_keys(struct batch *batch, bool to_sources)
 {
     batch->keys = to_sources ? batch->sources : batch->queries;
@@ -122,7 +123,7 @@ int batch_init(struct batch *batch, const struct config *config, const struct te
     return 0;
 }
 
-/* A batch of the sources; one that is in its cache has no tokens. */
+/* Make a batch of the sources. A source that is in its cache has no tokens in this batch. */
 static int batch_of_sources(struct batch *sources, const struct batch *batch, struct arena *arena,
                             struct err *err)
 {
@@ -193,7 +194,8 @@ static void scale_rows(struct matrix x, float factor)
         scale_row(matrix_row(x, row), matrix_row(x, row), x.columns, factor);
 }
 
-/* The inputs of single layers, [T, L·P]: (norm(x · W / √C) + √P · a row of a table) / √2. */
+/* The inputs that layers have of their own, [T, L·P]: (norm(x · W / √C) + √P · a row of a table) /
+ * √2. */
 static enum pass_state embed_given(struct pass *pass, struct matrix x)
 {
     struct matrix given = pass->scratch.given, row;
@@ -235,7 +237,8 @@ double copy_factor(const float *y, const float *like, size_t channels)
     return sqrt(wanted / fmax(square, COPY_LEAST_SQUARE));
 }
 
-/* y = x · the matrix of a copy, scaled: each row gets the mean square of the same row of `like`. */
+/* y = x · the matrix of a copy, where each row is scaled to the mean square of the same row of
+ * `like`. */
 static enum pass_state turn_copy(struct pass *pass, int id, size_t copy, struct matrix y,
                                  struct matrix x, struct matrix like)
 {
@@ -249,7 +252,8 @@ static enum pass_state turn_copy(struct pass *pass, int id, size_t copy, struct 
     return PASS_ON;
 }
 
-/* Make the copies of the embedding x: x itself, and products of it. */
+/* Make the copies from the embedding x: the first copy is x itself, the others are products of
+ * x. */
 static enum pass_state make_copies(struct pass *pass)
 {
     const struct matrix x = pass->scratch.x;
@@ -261,7 +265,7 @@ static enum pass_state make_copies(struct pass *pass)
     return PASS_ON;
 }
 
-/* x = the mean of the first copy and products of the others. */
+/* Merge the copies: x = the mean of the first copy and of products of the others. */
 static enum pass_state merge_copies(struct pass *pass)
 {
     const struct matrix x = pass->scratch.x, first = copy_at(pass, 0);
@@ -275,7 +279,7 @@ static enum pass_state merge_copies(struct pass *pass)
     return PASS_ON;
 }
 
-/* y = tanh(norm(x) / C · W) · V: numbers for each token that weight its copies. */
+/* y = tanh(norm(x) / C · W) · V: for each token, the numbers that weight its copies. */
 static enum pass_state weigh_copies(struct pass *pass, int id, size_t layer, struct matrix x,
                                     struct matrix y)
 {
@@ -304,11 +308,11 @@ const float *forward_mixing(const struct run *run, int id, size_t layer, const f
     pass.scratch.out = (struct matrix){y, 1, C, C};
     pass.scratch.narrow = (struct matrix){y + C, 1, count, count};
     struct matrix numbers = {y + C + count, 1, size, size};
-    struct matrix from = {(float *)x, 1, C, C}; /* it is only read */
+    struct matrix from = {(float *)x, 1, C, C}; /* x is only read */
     return weigh_copies(&pass, id, layer, from, numbers) ? NULL : numbers.data;
 }
 
-/* Each copy += a weighted sum of all; x = the active one. */
+/* Each copy += a weighted sum of all copies. x becomes the active copy. */
 static enum pass_state predict_copies(struct pass *pass, size_t layer)
 {
     const size_t count = pass->stack->copies.count, active = pass->stack->copies.active;
@@ -331,7 +335,7 @@ static enum pass_state predict_copies(struct pass *pass, size_t layer)
     return PASS_ON;
 }
 
-/* Each copy += (1 + a number) · (x - the active copy); x = the active one, scaled. */
+/* Each copy += (1 + a number) · (x - the active copy). x becomes the active copy, scaled. */
 static enum pass_state correct_copies(struct pass *pass, size_t layer)
 {
     const struct stream_copies *rule = &pass->stack->copies;
@@ -359,7 +363,8 @@ static enum pass_state correct_copies(struct pass *pass, size_t layer)
     return PASS_ON;
 }
 
-/* The copies are what leaves the layer; merged, if that is watched or the layer is the last. */
+/* Announce the copies that leave a layer. They are merged if the merged stream is watched, or after
+ * the last layer. */
 static enum pass_state leave_copies(struct pass *pass, size_t layer)
 {
     PASS_TRY(pass_check_rows(pass, SITE_STREAMS, layer, pass->scratch.copies));
@@ -412,8 +417,9 @@ static enum pass_state fetch(struct pass *pass, int id, size_t layer, struct wei
                                                                                    : PASS_ON;
 }
 
-/* Queries, keys and values: their sites, before a rotation (values have none) and after it, the
- * site of what reads them, and their matrices. */
+/* Which of queries, keys and values is made. The tables below have for each: its sites before and
+ * after a rotation (values have none before), the site that is made from it, and the slot of its
+ * matrix. */
 enum projected { QUERIES, KEYS, VALUES, PROJECTED };
 
 static const struct {
@@ -425,7 +431,7 @@ static const struct {
     [VALUES] = {SITE_V, SITE_V, SITE_CONTEXT, SLOT_V},
 };
 
-/* Whether they are needed: by a cache, by the tap or for attention. */
+/* Whether queries, keys or values are needed: for attention, for the tap, or for a cache. */
 static bool is_needed(const struct pass *pass, enum projected which, size_t layer)
 {
     return (pass->batch->cached && which != QUERIES) ||
@@ -433,8 +439,8 @@ static bool is_needed(const struct pass *pass, enum projected which, size_t laye
            pass_goes_to(pass, projections[which].reader, layer);
 }
 
-/* Compute one token's q, k and v by one product if their weights lie side by side, which is faster:
- * it reads them in their order in memory. */
+/* Compute q, k and v of one token by one product, if their matrices are side by side in one tensor.
+ * This is faster: the product reads the tensor in its order in memory. */
 static enum pass_state project_together(struct pass *pass, const struct head_rule *rule,
                                         size_t layer, struct matrix x, bool *done)
 {
@@ -460,8 +466,9 @@ static enum pass_state project_together(struct pass *pass, const struct head_rul
     return PASS_ON;
 }
 
-/* Compute one of q, k and v, if it is needed: the heads that are, or all if they are normed as one
- * row or the matrix cannot be sliced. (Keys of a source that is in its cache have no rows.) */
+/* Compute queries, keys or values, if they are needed: only the heads that are needed, or all heads
+ * if they are normed as one row or if the matrix has no part for some heads. (Keys of a source that
+ * is in its cache have no rows.) */
 static enum pass_state project(struct pass *pass, const struct head_rule *rule, size_t layer,
                                enum projected which, struct matrix y, struct matrix x)
 {
@@ -489,8 +496,8 @@ static enum pass_state project(struct pass *pass, const struct head_rule *rule, 
     return PASS_ON;
 }
 
-/* Norm queries, keys or (SLOT_NONE) values, if the rule norms them, by heads or as a whole; then
- * clip them. */
+/* Norm queries, keys or (SLOT_NONE) values, by heads or as a whole, if the rule has such a norm.
+ * Then clip them. */
 static enum pass_state norm_heads(struct pass *pass, const struct head_rule *rule, int id,
                                   size_t layer, struct matrix y)
 {
@@ -549,9 +556,9 @@ static enum pass_state narrow(struct pass *pass, int down, int scales, size_t la
     return pass_norm(pass, pass_slot(pass, scales, layer), y, y);
 }
 
-/* Compute q, k and v of latent attention (DeepSeek-V2), not yet rotated. Keys and values are made
- * from a narrow vector of each token, and queries may be. The channels of keys that will be rotated
- * are a product of the layer's input, the same for all heads. */
+/* Compute q, k and v of latent attention (DeepSeek-V2) before they are rotated. Keys and values are
+ * made from a narrow vector of each token, and queries may be. The channels of keys that will be
+ * rotated are a product of the layer's input, and the same for all heads. */
 static enum pass_state project_latent(struct pass *pass, const struct head_rule *rule, size_t layer,
                                       struct matrix x)
 {
@@ -574,7 +581,7 @@ static enum pass_state project_latent(struct pass *pass, const struct head_rule 
     return PASS_ON;
 }
 
-/* Compute q [T, H·dk] from x [T, C], and k [S, Hkv·dk] and v [S, Hkv·dv] from the source [S, C]. */
+/* Compute q [T, H·dk] from x [T, C]; k [S, Hkv·dk] and v [S, Hkv·dv] from `source` [S, C]. */
 static enum pass_state project_all(struct pass *pass, const struct head_rule *rule, size_t layer,
                                    struct matrix x, struct matrix source)
 {
@@ -615,7 +622,8 @@ static enum pass_state project_all(struct pass *pass, const struct head_rule *ru
     return tap_rows(pass, SITE_V, layer, s->v);
 }
 
-/* Choose the buffers of a layer's heads; they have the columns of the widest layer: set them. */
+/* Choose the buffers for a layer's heads, and give them the layer's number of columns: they have
+ * room for the widest layer. */
 static void fit_heads(struct scratch *s, const struct head_rule *rule)
 {
     if (s->keys) {
@@ -628,7 +636,7 @@ static void fit_heads(struct scratch *s, const struct head_rule *rule)
     s->context.columns = rule->heads * rule->d_v;
 }
 
-/* Norm and scale each context, if each is of two heads. */
+/* Where two heads make one context, norm and scale each context. */
 static enum pass_state norm_contexts(struct pass *pass, const struct head_rule *rule, size_t layer)
 {
     const struct matrix all = pass->scratch.context;
@@ -642,18 +650,20 @@ static enum pass_state norm_contexts(struct pass *pass, const struct head_rule *
     return tap_rows(pass, SITE_GATED, layer, all);
 }
 
-/* Compute the context [T, H·dv] of x [T, C], which attends to itself or to the source [S, C]. */
+/* Compute the context [T, H·dv] of x [T, C], which attends to itself or to `source` [S, C]. */
 static enum pass_state run_heads(struct pass *pass, const struct sublayer *rule, size_t layer,
                                  struct matrix x, struct matrix source)
 {
     enum pass_state state = project_all(pass, &rule->head, layer, x, source);
     if (pass->batch->cached && pass->scratch.k.rows && !rule->head.borrows && state != PASS_FAILED)
         attention_store(pass, &rule->head,
-                        layer); /* the stored values may be the last ones needed */
+                        layer); /* the keys and values that are stored may be the last needed
+                                 * values */
     return state == PASS_ON ? attention(pass, rule, layer) : state;
 }
 
-/* scratch.active [T, H·dv] = the context of x [T, C], gated if the rule says so. */
+/* scratch.active [T, H·dv] = the context of x [T, C], multiplied by its gate if the rule has
+ * one. */
 static enum pass_state attend(struct pass *pass, const struct sublayer *rule, size_t layer,
                               struct matrix x)
 {
@@ -668,8 +678,8 @@ static enum pass_state attend(struct pass *pass, const struct sublayer *rule, si
 
 /* --- the MLP ---------------------------------------------------------------------------------- */
 
-/* Compute the hidden channels [T, I] of y [T, C]: act(gate) · up, or act(up); with experts, the
- * output [T, C]. */
+/* Compute the hidden channels [T, I] from y [T, C]: act(gate) · up, or act(up). With experts
+ * compute the output [T, C]. */
 static enum pass_state mlp(struct pass *pass, const struct mlp_rule *rule, size_t layer,
                            struct matrix y)
 {
@@ -679,7 +689,8 @@ static enum pass_state mlp(struct pass *pass, const struct mlp_rule *rule, size_
     struct slot up_slot = pass_slot(pass, SLOT_UP, layer);
     const struct matrix own = matrix_columns(pass->scratch.hidden, 0, rule->inner);
     const enum site before = rule->gated ? SITE_MLP_GATE : SITE_MLP_UP;
-    const bool changes = rule->clamp > 0 || rule->xielu || rule->sparse; /* what may be lent */
+    /* the activation is not plain, so `hidden` may not be lent memory */
+    const bool changes = rule->clamp > 0 || rule->xielu || rule->sparse;
     struct xielu xielu;
     struct matrix hidden = changes ? own : pass_lent(pass, before, layer, own), y_act = hidden;
     bool apart = rule->clamp > 0 || rule->sparse || pass_watches(pass, before, layer) ||
@@ -687,7 +698,7 @@ static enum pass_state mlp(struct pass *pass, const struct mlp_rule *rule, size_
     if (!changes && apart)
         y_act = pass_lent(pass, SITE_MLP_ACT, layer, own);
     pass->scratch.active = y_act;
-    if (!rule->gated) { /* what comes before the activation is no site, but a tape may watch it */
+    if (!rule->gated) { /* the input of the activation is no site, but a tape may watch it */
         PASS_TRY(pass_product(pass, up_slot, hidden, y, apart ? ACTIVATION_NONE : activation));
         PASS_TRY(tap_rows(pass, SITE_MLP_UP, layer, hidden));
         if (apart && !rule->xielu)
@@ -717,9 +728,9 @@ static enum pass_state mlp(struct pass *pass, const struct mlp_rule *rule, size_
 
 /* --- a layer ---------------------------------------------------------------------------------- */
 
-/* The output of a sublayer: the context, or the hidden channels of an MLP, times its last matrix
- * (or the output of a mixture), normed and added to the stream x, or x = the output. If only the
- * stream needs the product, it is not stored. */
+/* Compute the output of a sublayer: the context or the hidden channels times the sublayer's last
+ * matrix, or the output of a mixture. Norm it and add it to the stream x, or replace x by it. If
+ * only the stream needs the product, the output is not stored. */
 static enum pass_state write_out(struct pass *pass, const struct sublayer *s, size_t layer)
 {
     struct scratch *scratch = &pass->scratch;
@@ -754,7 +765,7 @@ static enum pass_state write_out(struct pass *pass, const struct sublayer *s, si
     dropout_rows(pass->machine, &pass->dropout, s->branch, layer,
                  is_mlp ? DROP_MLP : DROP_ATTENTION, out);
     if (s->replaces && x.columns != out.columns) {
-        scratch->x = out; /* of a last layer, which may have another width */
+        scratch->x = out; /* only in the last layer, whose output may have another width */
         return PASS_ON;
     }
     for (size_t row = 0; row < x.rows; row++) {
@@ -768,7 +779,7 @@ static enum pass_state write_out(struct pass *pass, const struct sublayer *s, si
     return PASS_ON;
 }
 
-/* x = a number of the layer · x */
+/* x = x · a number that the layer has */
 static enum pass_state scale_layer(struct pass *pass, size_t layer)
 {
     struct slot slot = slot_of(BRANCH_TEXT, SLOT_LAYER_SCALE, layer);
@@ -779,7 +790,7 @@ static enum pass_state scale_layer(struct pass *pass, size_t layer)
     return PASS_ON;
 }
 
-/* Announce the stream x as each of `sites`, in `pass` or in the pass of cross-attention. */
+/* Announce the stream x at each of `sites`, in `pass` or in the pass of cross-attention. */
 static enum pass_state tap_stream(struct pass *pass, const struct sublayer *s,
                                   const enum site sites[3], size_t layer)
 {
@@ -790,7 +801,7 @@ static enum pass_state tap_stream(struct pass *pass, const struct sublayer *s,
     return PASS_ON;
 }
 
-/* y = the input of a sublayer: the stream x [T, C] or its norm. */
+/* *y becomes the input of a sublayer: the stream x [T, C], or its norm. */
 static enum pass_state enter_sublayer(struct pass *pass, const struct sublayer *s, size_t layer,
                                       struct matrix *y)
 {
@@ -802,17 +813,18 @@ static enum pass_state enter_sublayer(struct pass *pass, const struct sublayer *
                : PASS_ON;
 }
 
-/* Run the sublayers of a layer on the stream x [T, C]. */
+/* Run all sublayers of a layer on the stream x [T, C]. */
 static enum pass_state run_layer(struct pass *pass, size_t layer)
 {
     const struct layer *own = &pass->stack->layer[layer];
     const struct sublayer *list = own->sublayers, *end = list + own->count;
     const bool copies = pass->stack->copies.count;
-    struct pass beside = *pass; /* another branch than the stream's, with the same buffers */
+    struct pass beside = *pass; /* for sublayers of other branches than the stream's; it has the
+                                 * same buffers */
     struct matrix x = pass->scratch.x, y = x; /* y: the input of a sublayer */
     if (copies)
         PASS_TRY(predict_copies(pass, layer));
-    if (!pass->attended) /* else x already has these edits */
+    if (!pass->attended) /* with `attended`, x already has these edits */
         PASS_TRY(tap_rows(pass, SITE_RESID_PRE, layer, x));
     for (const struct sublayer *s = list; s < end; s++) {
         beside.branch = s->branch;
@@ -830,7 +842,8 @@ static enum pass_state run_layer(struct pass *pass, size_t layer)
                  : s->kind == SUBLAYER_MIX ? mix(p, s->mixer, layer, y)
                                            : attend(p, s, layer, y));
         if (s + 1 < end && s[1].reads == READS_BLOCK_INPUT)
-            PASS_TRY(enter_sublayer(outside, s + 1, layer, &y)); /* before x changes */
+            /* y must be made before x changes */
+            PASS_TRY(enter_sublayer(outside, s + 1, layer, &y));
         PASS_TRY(write_out(p, s, layer));
         if (s->adds_input)
             add_rows(x, y);
@@ -856,8 +869,8 @@ static enum pass_state run_layer(struct pass *pass, size_t layer)
 
 /* --- logits ----------------------------------------------------------------------------------- */
 
-/* Reduce y to the rows that are needed, copied one after the other: the first of each text, or
- * those with logits, which are all or the last of each text. */
+/* Reduce y to the rows that are needed: the first token of each text, or the tokens whose logits
+ * are needed, which are all or the last of each text. The rows are copied one after the other. */
 static int choose_rows(struct pass *pass, struct matrix *y, bool first)
 {
     size_t rows = first ? pass->batch->count : pass->scratch.logits.rows;
@@ -877,7 +890,7 @@ static int choose_rows(struct pass *pass, struct matrix *y, bool first)
     return 0;
 }
 
-/* y = act(y · W + b), in a new matrix. */
+/* *y becomes act(y · W + b), in a new matrix. */
 static enum pass_state dense(struct pass *pass, int id, struct matrix *y,
                              enum activation activation)
 {
@@ -891,8 +904,8 @@ static enum pass_state dense(struct pass *pass, int id, struct matrix *y,
     return PASS_ON;
 }
 
-/* What comes before the last matrix: a projection to the width of the table of tokens; a dense
- * layer, y = norm(act(y · W + b)), of all rows, or of the first of each text. */
+/* The steps before the last matrix: a projection to the channels of token embeddings, and a dense
+ * layer, y = norm(act(y · W + b)), for all rows or for the first token of each text. */
 static enum pass_state transform(struct pass *pass, const struct unembed_rule *rule,
                                  struct matrix *y)
 {
@@ -928,7 +941,7 @@ static int make_logits(struct pass *pass, struct matrix logits, struct matrix y)
     return 0;
 }
 
-/* Replace the rows of each text by their mean. */
+/* Replace each row of y by the mean of its text's rows. */
 static int average(struct pass *pass, struct matrix *y)
 {
     struct matrix means;
@@ -953,13 +966,13 @@ static enum pass_state unembed(struct pass *pass, struct matrix y)
     PASS_TRY(transform(pass, rule, &y));
     if (rule->at_dense)
         PASS_TRY(tap_rows(pass, rule->at_dense, 0, y));
-    if (rule->at_result == SITE_DISCRIMINATOR) { /* one logit of each token, [T, 1] */
+    if (rule->at_result == SITE_DISCRIMINATOR) { /* [T, 1]: one logit for each token */
         PASS_TRY(dense(pass, SLOT_DISCRIMINATOR_LOGIT, &y, ACTIVATION_NONE));
         return tap_rows(pass, SITE_DISCRIMINATOR, 0, y);
     }
     if (rule->at_result != SITE_LOGITS)
         return PASS_ON;
-    if (likeliest) { /* the largest logit alone, if it is found without the others */
+    if (likeliest) { /* find only the largest logit, if that is possible without the others */
         const float *last = matrix_row(y, y.rows - 1);
         struct argmax *argmax = NULL;
         if (weights_argmax(pass->weights, pass->machine, &argmax, pass->err))
@@ -975,7 +988,8 @@ static enum pass_state unembed(struct pass *pass, struct matrix y)
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-/* y = the final norm of the stream x, in scratch.norm, if the model has one; else x. */
+/* *y becomes the final norm of the stream x, in scratch.norm, or x if the model has no such
+ * norm. */
 static enum pass_state norm_last(struct pass *pass, struct matrix *y)
 {
     bool normed = pass->stack->unembed.norm;
@@ -994,7 +1008,8 @@ static enum pass_state final_norm(struct pass *pass, struct matrix *y)
     return tap_rows(pass, SITE_LN_F, 0, *y);
 }
 
-/* Progress counts the layers of an encoder first, then its decoder's. */
+/* Run layers from `first` on. Progress counts the layers of an encoder first, then those in its
+ * decoder. */
 static enum pass_state run_layers(struct pass *pass, size_t first)
 {
     const struct config *c = pass->config;
@@ -1006,8 +1021,8 @@ static enum pass_state run_layers(struct pass *pass, size_t first)
     return PASS_ON;
 }
 
-/* The encoder: a pass of its own over the sources. The texts attend to its output. (Without an
- * encoder the output is the embedding: no layers, no norm.) */
+/* Run the encoder: a pass over the sources. The texts attend to its output. (A model without an
+ * encoder has no layers here and no norm: the output is the embedding.) */
 static enum pass_state encode(struct pass *pass)
 {
     const struct stack *stack = stack_of(pass->config, BRANCH_SOURCE);
@@ -1015,7 +1030,8 @@ static enum pass_state encode(struct pass *pass)
     struct batch batch;
     enum site first_use = stack->layers ? SITE_OF(BRANCH_CROSS, SITE_K) : SITE_K;
     bool needed = site_set_has_branch(pass->tap->watch->any, BRANCH_SOURCE) ||
-                  site_order(pass->config, first_use, 0) <= pass->end; /* its keys are needed */
+                  /* the decoder needs its keys */
+                  site_order(pass->config, first_use, 0) <= pass->end;
     if (!needed || !pass->batch->source_tokens)
         return PASS_ON;
     sources.batch = &batch;
@@ -1030,11 +1046,12 @@ static enum pass_state encode(struct pass *pass)
     return final_norm(&sources, &pass->scratch.source);
 }
 
-/* The layers of the texts, and the logits. */
+/* Run the layers of the texts, and compute logits. */
 static enum pass_state decode(struct pass *pass, size_t first)
 {
     struct pass cross;
-    struct batch at_sources = *pass->batch; /* the same texts with the sources as keys */
+    struct batch at_sources = *pass->batch; /* the same texts, with the tokens of the sources as
+                                             * keys */
     struct matrix y;
     if (has_encoder(pass->config)) {
         set_keys(&at_sources, true);
@@ -1053,7 +1070,8 @@ static enum pass_state run_pass(struct pass *pass, const struct stream_start *st
     for (size_t s = 0; start && s < pass->batch->count; s++) {
         struct batch_rows rows = pass->batch->queries[s];
         struct matrix from = {(float *)start->streams[s], rows.count, x.columns, x.columns};
-        copy_rows(matrix_rows(x, rows.first, rows.count), from); /* it is only read */
+        /* the start's rows are only read */
+        copy_rows(matrix_rows(x, rows.first, rows.count), from);
     }
     if (!start)
         PASS_TRY(embed(pass));
@@ -1061,8 +1079,8 @@ static enum pass_state run_pass(struct pass *pass, const struct stream_start *st
     return decode(pass, start ? start->layer : 0);
 }
 
-/* Where the pass may stop: after the last watched site, but not before the last values for caches.
- * Values of cross-attention are stored when a source is encoded. */
+/* The site_order at which the pass may stop: after the last watched site, and after the last values
+ * for caches. Values of cross-attention are stored when a source is encoded. */
 static size_t end_of(const struct run *run, const struct watch *watch)
 {
     const struct config *c = run->config;
@@ -1075,7 +1093,7 @@ static size_t end_of(const struct run *run, const struct watch *watch)
                               : watch->end;
 }
 
-/* A pass over the batch of a run. */
+/* Begin a pass over the batch of a run. */
 static struct pass begin_pass(const struct run *run, struct arena *arena, struct err *err)
 {
     return (struct pass){.machine = run->machine,
@@ -1119,7 +1137,7 @@ int forward_attended(const struct run *run, const struct attended_rows *rows, st
     struct pass pass = begin_pass(run, arena, err);
     pass.batch = &batch;
     pass.tap = &tap;
-    pass.end = SIZE_MAX; /* nothing is watched, but the layer runs to its end */
+    pass.end = SIZE_MAX; /* nothing is watched, but the layer must run to its end */
     pass.attended = true;
     pass.edits = rows->token ? run->edits : NULL;
     pass.edit_token = rows->token;

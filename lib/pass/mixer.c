@@ -1,7 +1,7 @@
 /* mixer.c: layers that keep a state in place of keys and values: gated delta rules, Mamba and short
- * convolutions. T tokens, H heads with values [dv], K heads with queries and keys [dk]; a state S
- * [dk, dv] of each head. Each column of a state goes through the tokens by itself, in one order:
- * the bits are the same in a batch, with any number of threads and from a cache. */
+ * convolutions. Sizes: T tokens, H heads with values [dv], K heads with queries and keys [dk]; each
+ * head has a state S [dk, dv]. Each column of a state goes through the tokens by itself, in one
+ * order: the bits are the same in a batch, with any number of threads and from a cache. */
 #include <math.h>
 #include <string.h>
 
@@ -15,40 +15,40 @@
 #include "pass/tap.h"
 
 enum {
-    COLUMNS = 32,      /* of a state, or heads of one column, that a thread has at a time */
-    ROWS_AT_ONCE = 16, /* of matrices */
+    COLUMNS = 32,      /* columns of a state that a thread computes at a time, or heads whose state
+                        * is one column */
+    ROWS_AT_ONCE = 16, /* rows of matrices that a thread computes at a time */
 };
 
-/* The memory of a site's matrices, one of each head, which a lender gave, or of the run. */
+/* The memory of a site's matrices, one for each head. It is a lender's, or the run's own. */
 struct lent {
-    float **heads;      /* NULL: not written */
-    const size_t *rows; /* as in site.h */
+    float **heads;      /* NULL: the matrices are not written */
+    const size_t *rows; /* as in attention_map_loan (tap.h) */
     attention_row_taker take;
     size_t columns;
 };
 
-/* A mixer of a layer in a pass. */
+/* The mixer of one layer while it runs in a pass. */
 struct mixing {
     struct pass *pass;
     const struct mixer *m;
     size_t layer;
-    struct matrix q, k, v;  /* in scratch.mixed */
-    struct matrix from, to; /* of the convolution */
-    const float *shift, *decay,
-        *skip;        /* parameters; of decay e^DECAY; skip: NULL if there is none */
-    struct matrix b;  /* [T, H] strengths */
-    struct norm norm; /* of the context */
+    struct matrix q, k, v;             /* columns of scratch.mixed */
+    struct matrix from, to;            /* input and output of the convolution */
+    const float *shift, *decay, *skip; /* parameters: `decay` as e^DECAY; `skip` may be NULL */
+    struct matrix b;                   /* [T, H] strengths */
+    struct norm norm;                  /* norm of the context */
     size_t text;
-    float *states;    /* [text][H, dk, dv] NULL: they are not watched */
-    struct lent maps; /* of the text: of heads, or of all as one */
-    struct lent *all; /* [text] states after each token; NULL: they are not watched */
+    float *states;    /* [text][H, dk, dv] after the last token; NULL: not watched */
+    struct lent maps; /* maps of a text: one for each head, or one for all */
+    struct lent *all; /* [text]: states after each token; NULL: not watched */
 };
 
-/* What threads have for states, and what all layers of a pass use. */
+/* Memory of threads for states, and memory that all layers of a pass share. */
 struct mixer_memory {
     float *blocks; /* [thread][dk, COLUMNS] */
     float *rates;  /* [H, decays] */
-    float *rows;   /* [thread][2, keys] rows of maps; NULL: none is watched */
+    float *rows;   /* [thread][2, keys]: rows of maps; NULL: no map is watched */
     float **heads; /* [text][H] */
     float *states, *maps, *after;
     struct lent *all; /* [text] */
@@ -73,7 +73,7 @@ static struct cache *cache_of(const struct mixing *mix, size_t text)
     return mix->pass->batch->texts[text].cache;
 }
 
-/* The memory of a row of a head's matrix; NULL: it is not kept. */
+/* Where to write a row of a head's matrix; NULL: the row is not kept. */
 static float *lent_row(const struct lent *lent, size_t head, size_t row)
 {
     const size_t at = lent->rows ? lent->rows[row] : row;
@@ -81,7 +81,8 @@ static float *lent_row(const struct lent *lent, size_t head, size_t row)
     return of_head && at != ATTENTION_NO_ROW ? of_head + at * lent->columns : NULL;
 }
 
-/* Run a function for some rows at a time, of all texts or of one. */
+/* Run a function for a few rows at a time, in several threads: for the rows of all texts, or of
+ * one. */
 static void for_rows(struct mixing *mix, size_t rows, double cost, size_t columns,
                      void (*some)(void *context, size_t round, size_t thread))
 {
@@ -103,7 +104,8 @@ static int vector(const struct mixing *mix, int id, const float **numbers)
 
 /* --- the convolution -------------------------------------------------------------------------- */
 
-/* Fill scratch.taps, the taps of each channel in columns, and the biases (or 0) as a last row. */
+/* Fill scratch.taps: the taps of each channel are a column, and its bias, or 0, follows as the last
+ * row. */
 static int fill_taps(const struct mixing *mix)
 {
     const struct mixer *m = mix->m;
@@ -134,15 +136,16 @@ static void add_products(float *restrict y, const float *restrict w, const float
         y[i] = fmaf(w[i], x[i], y[i]);
 }
 
-/* The last inputs [taps - 1, channels] of a text's convolution, before this pass or after it. */
+/* The last inputs [taps - 1, channels] of a text's convolution, as they were before this pass, or
+ * as they are `after` it. */
 static float *tail_of(const struct mixing *mix, size_t text, bool after)
 {
     struct cache *cache = cache_of(mix, text);
     return cache ? cache_mixer(cache, mix->layer, after) + mixer_state(mix->m) : NULL;
 }
 
-/* The input of the convolution for a token of a text, whose rows count from this pass on: NULL
- * before the text. */
+/* The input of the convolution for a token of a text. `token` counts from the first row of this
+ * pass, so it is negative for earlier tokens; NULL: it is before the text. */
 static const float *input_of(const struct mixing *mix, size_t text, ptrdiff_t token)
 {
     const struct batch_rows rows = mix->pass->batch->queries[text];
@@ -177,8 +180,8 @@ static void convolve_some(void *context, size_t round, size_t thread)
         activate(done, done, NULL, m->activation);
 }
 
-/* to = activation(sums of the last taps of `from`, channel by channel); keep the last inputs of
- * texts with caches. */
+/* to = activation(convolution of `from`), channel by channel. For texts with caches the last inputs
+ * are kept. */
 static enum pass_state convolve(struct mixing *mix)
 {
     const size_t kept = mix->m->taps - 1, columns = mix->from.columns;
@@ -225,7 +228,7 @@ static void unit_some(void *context, size_t round, size_t thread)
         }
 }
 
-/* y = a product of x, normed if the mixer norms it. */
+/* y = a product of x, through a norm if the mixer has norms. */
 static enum pass_state product_normed(const struct mixing *mix, int id, int norm_id,
                                       struct matrix y, struct matrix x)
 {
@@ -235,7 +238,7 @@ static enum pass_state product_normed(const struct mixing *mix, int id, int norm
                                : PASS_ON;
 }
 
-/* q, k and v of a short convolution: context = q · convolution(k · v). */
+/* Compute q, k and v of a short convolution, where context = q · convolution(k · v). */
 static enum pass_state project_channels(struct mixing *mix, struct matrix x)
 {
     struct pass *pass = mix->pass;
@@ -255,14 +258,15 @@ static enum pass_state project_channels(struct mixing *mix, struct matrix x)
     return tap_unedited(pass, SITE_V, mix->layer, mix->v);
 }
 
-/* q, k and v of x [T, C], convolved, and the narrow rows that steps are made of. */
+/* Compute q, k and v from x [T, C], with the convolution, and the narrow vectors from which steps
+ * are made. */
 static enum pass_state project(struct mixing *mix, struct matrix x)
 {
     struct pass *pass = mix->pass;
     const struct mixer *m = mix->m;
     const size_t layer = mix->layer, keys = mix->q.columns, inner = mix->v.columns;
     const struct matrix pre = mix->from;
-    const size_t before = m->only_v ? 0 : 2 * keys; /* columns before v's */
+    const size_t before = m->only_v ? 0 : 2 * keys; /* columns of `pre` before v's columns */
     struct matrix q = matrix_columns(pre, 0, keys), k = matrix_columns(pre, keys, keys);
     struct matrix v = matrix_columns(pre, before, inner);
     mix->to = m->only_v ? mix->v : pass->scratch.mixed;
@@ -280,7 +284,7 @@ static enum pass_state project(struct mixing *mix, struct matrix x)
         PASS_TRY(product_normed(mix, SLOT_Q, SLOT_Q_NORM, mix->q, mix->v));
         PASS_TRY(product_normed(mix, SLOT_K, SLOT_K_NORM, mix->k, mix->v));
     }
-    if (m->step_rank) /* before edits of v */
+    if (m->step_rank) /* must be computed before v is edited */
         PASS_TRY(product_normed(mix, SLOT_STEP_DOWN, SLOT_STEP_NORM,
                                 matrix_columns(pass->scratch.narrow, 0, m->step_rank),
                                 m->only_v ? mix->v : x));
@@ -307,7 +311,7 @@ static void softplus_row(float *restrict x, const float *restrict shift, size_t 
     }
 }
 
-/* y = e^(-rate · r); r is one number if `alone`. */
+/* y = e^(-rate · r); if `alone`, r is one number. */
 FOR_EACH_ISA
 static void decay_row(float *restrict y, const float *restrict rate, const float *restrict r,
                       size_t count, bool alone)
@@ -335,7 +339,7 @@ static void decay_some(void *context, size_t round, size_t thread)
     }
 }
 
-/* e^DECAY of each head, or of each of its channels. */
+/* Fill the rates e^DECAY, for each head or for each channel of its keys. */
 static int fill_rates(struct mixing *mix)
 {
     const struct mixer *m = mix->m;
@@ -351,7 +355,7 @@ static int fill_rates(struct mixing *mix)
     return 0;
 }
 
-/* The decays and strengths of all tokens. */
+/* Compute the decays and strengths of all tokens. */
 static enum pass_state step(struct mixing *mix, struct matrix x)
 {
     struct pass *pass = mix->pass;
@@ -376,19 +380,19 @@ static enum pass_state step(struct mixing *mix, struct matrix x)
 
 /* --- the state -------------------------------------------------------------------------------- */
 
-/* Some columns of the state of a head, or the states [dk, 1] of some heads, and the tokens that
- * they go through. */
+/* A block that one thread computes: some columns of a head's state, or the states [dk, 1] of
+ * several heads; and the tokens that these go through. */
 struct state_block {
     float *state; /* [dk, COLUMNS], or [heads][dk] */
     const float *q, *k, *v, *a, *b;
-    const float *skip; /* of each head, or NULL */
+    const float *skip; /* [heads]: a number of each head; or NULL */
     float *out;
-    size_t tokens, d_k, columns, share; /* share: heads with one head of keys */
+    size_t tokens, d_k, columns, share; /* `share`: how many heads share a head of keys */
     size_t stride, a_stride, b_stride, out_stride;
-    bool each, delta; /* a decay for each channel of a key; MIXER_DELTA */
+    bool each, delta; /* `each`: each channel of a key has a decay; `delta`: MIXER_DELTA */
 };
 
-/* S = a S, with a token's a; read = Sᵀ k. */
+/* S = a S, with the decay a of a token; read = Sᵀ k. */
 static inline void decay_columns(const struct state_block *s, float *read)
 {
     float *row = s->state;
@@ -401,9 +405,9 @@ static inline void decay_columns(const struct state_block *s, float *read)
     }
 }
 
-/* For each token: S = a S; fresh = b (v - [delta] Sᵀ k); S += k freshᵀ; out = Sᵀ q. A token reads
- * each row of S once: with a delta rule it also does the first step of the next token, whose Sᵀ k
- * is `read`. */
+/* For each token: S = a S; fresh = b (v - [delta] Sᵀ k); S += k freshᵀ; out = Sᵀ q. For a token
+ * each row of S is read once: with a delta rule the first step of the next token is done at the
+ * same time, and its Sᵀ k is kept in `read`. */
 FOR_EACH_ISA
 static void scan_columns(const struct state_block *s)
 {
@@ -448,7 +452,7 @@ static void scan_columns(const struct state_block *s)
     }
 }
 
-/* The same of MIXER_ADD for heads of one value each. */
+/* As scan_columns, for MIXER_ADD and heads with one value each. */
 FOR_EACH_ISA
 static void scan_heads(const struct state_block *s)
 {
@@ -469,7 +473,8 @@ static void scan_heads(const struct state_block *s)
     }
 }
 
-/* Copy some columns of a state, or of heads, to a block or back. */
+/* load_block: copy some columns of a state, or the states of some heads, to a block. The next
+ * function copies them back. */
 static void load_block(float *block, const float *state, size_t d_k, size_t d_v, size_t columns)
 {
     memset(block, 0, d_k * COLUMNS * sizeof *block);
@@ -488,14 +493,14 @@ static bool scans_heads(const struct mixer *m)
     return m->d_v == 1 && m->update == MIXER_ADD && m->key_heads == 1;
 }
 
-/* The blocks of a text. */
+/* The number of blocks that a text has. */
 static size_t block_count(const struct mixer *m)
 {
     return scans_heads(m) ? (m->heads + COLUMNS - 1) / COLUMNS
                           : m->heads * ((m->d_v + COLUMNS - 1) / COLUMNS);
 }
 
-/* The tokens of a text, from one on, up to the next after which the state is kept. */
+/* The number of tokens from `token` on up to the next after which the state is kept. */
 static size_t until_kept(const struct mixing *mix, size_t text, size_t token)
 {
     const size_t count = mix->pass->batch->queries[text].count;
@@ -505,7 +510,7 @@ static size_t until_kept(const struct mixing *mix, size_t text, size_t token)
     return end + 1 - token;
 }
 
-/* Copy a block to the states after a token, of the heads that have memory for them. */
+/* Copy a block to the states after a token, for the heads whose memory is not NULL. */
 static void keep_block(const struct mixing *mix, const struct state_block *block, size_t text,
                        size_t token, size_t head, size_t column)
 {
@@ -557,7 +562,7 @@ static void scan_some(void *context, size_t round, size_t thread)
         .each = mixer_decays(m) > 1,
         .delta = m->update == MIXER_DELTA,
     };
-    /* states of heads with one value lie side by side, as rows of a block do */
+    /* the states of heads with one value are side by side, like the rows of a block */
     const size_t width = of_heads ? own.columns * m->d_k : own.columns;
     const size_t height = of_heads ? 1 : m->d_k;
     if (of_heads) {
@@ -582,7 +587,8 @@ static void scan_some(void *context, size_t round, size_t thread)
     store_block(kept, memory, height, m->d_v, width);
 }
 
-/* context [T, H·dv] and the states of all texts, from those in their caches on. */
+/* Compute context [T, H·dv] and the states of all texts. A text with a cache begins with the states
+ * in the cache. */
 static void scan(struct mixing *mix)
 {
     const struct mixer *m = mix->m;
@@ -594,7 +600,7 @@ static void scan(struct mixing *mix)
 
 /* --- the map ---------------------------------------------------------------------------------- */
 
-/* Σ x · y; u = a (u - taken k). */
+/* dot: Σ x · y. The next function: u = a (u - taken k). */
 FOR_EACH_ISA
 static float dot(const float *x, const float *y, size_t count)
 {
@@ -611,7 +617,8 @@ static void go_back(float *restrict u, const float *restrict a, const float *res
         u[i] = a[each ? i : 0] * (u[i] - taken * k[i]);
 }
 
-/* A row of a head's map, from the query back: u is the query as the state of token j sees it. */
+/* Compute a row of a head's map, from the query back to earlier tokens: u is the query as it acts
+ * on the state after token j. */
 static void map_row(const struct mixing *mix, float *row, float *u, size_t head, size_t query)
 {
     const struct mixer *m = mix->m;
@@ -628,7 +635,7 @@ static void map_row(const struct mixing *mix, float *row, float *u, size_t head,
     row[query] += mix->skip ? mix->skip[head] : 0;
 }
 
-/* The same of a short convolution: the taps between q and k. */
+/* As map_row, for a short convolution: the taps between q and k. */
 static void band_row(const struct mixing *mix, float *row, size_t head, size_t query)
 {
     const struct matrix taps = mix->pass->scratch.taps;
@@ -639,14 +646,14 @@ static void band_row(const struct mixing *mix, float *row, size_t head, size_t q
                  matrix_row(mix->k, first + j)[head];
 }
 
-/* The first key of a row that may not be 0. */
+/* The first key in a row of the map that may not be 0. */
 static size_t first_key(const struct mixing *mix, size_t query)
 {
     const size_t taps = mix->m->taps;
     return mix->m->update == MIXER_CONVOLVE && query >= taps ? query + 1 - taps : 0;
 }
 
-/* A row of a head's map, up to its query. */
+/* Fill a row of a head's map, up to its query. */
 static void fill_row(const struct mixing *mix, float *row, size_t head, size_t query, size_t thread)
 {
     float *u = mix->pass->scratch.mixers->blocks + thread * mix->m->d_k * COLUMNS;
@@ -656,7 +663,7 @@ static void fill_row(const struct mixing *mix, float *row, size_t head, size_t q
         map_row(mix, row, u, head, query);
 }
 
-/* The rows of a thread: of a map, and of the squares of all. */
+/* The two rows of a thread: a row of a map, and sums of squares over all maps. */
 static float *thread_rows(const struct mixing *mix, size_t thread)
 {
     return mix->pass->scratch.mixers->rows + 2 * thread * mix->pass->batch->longest_queries;
@@ -671,7 +678,7 @@ static void give_row(const struct mixing *mix, enum site id, size_t head, size_t
     mix->maps.take(mix->pass->tap->context, &row);
 }
 
-/* The map of a head. */
+/* Compute the map of one head, the number `round`. */
 static void map_some(void *context, size_t round, size_t thread)
 {
     const struct mixing *mix = context;
@@ -687,7 +694,7 @@ static void map_some(void *context, size_t round, size_t thread)
     }
 }
 
-/* A row of the norm of all maps. */
+/* Compute one row, the number `round`, of the norm of all maps. */
 static void norm_some(void *context, size_t round, size_t thread)
 {
     const struct mixing *mix = context;
@@ -711,8 +718,8 @@ static void norm_some(void *context, size_t round, size_t thread)
         give_row(mix, SITE_MAP_NORM, 0, round, squares);
 }
 
-/* Get memory for a site's matrices [rows, columns] of a text, a matrix for each head: the lender's,
- * or of the run, which `own` keeps. */
+/* Find memory for a site's matrices [rows, columns] of a text, one for each head: the lender's or,
+ * if nothing is lent, the run's, which *own becomes. */
 static int borrow(struct mixing *mix, struct lent *lent, enum site id, size_t text, float **own)
 {
     struct pass *pass = mix->pass;
@@ -748,7 +755,7 @@ static int borrow(struct mixing *mix, struct lent *lent, enum site id, size_t te
     return 0;
 }
 
-/* Announce matrices that are not lent. */
+/* Announce the matrices of a site for a text, unless they were lent. */
 static int announce(struct mixing *mix, enum site id, size_t text, const struct lent *lent)
 {
     const size_t heads = site_heads(mix->pass->config, SITE_OF(BRANCH_MIXER, id), mix->layer);
@@ -760,7 +767,7 @@ static int announce(struct mixing *mix, enum site id, size_t text, const struct 
                     tensor_dense(lent->heads[0], has_heads ? 3 : 2, shape + !has_heads));
 }
 
-/* Compute the maps of each text, or their norm, if they are watched. */
+/* Compute the maps of each text, or the norm of its maps, if they are watched. */
 static enum pass_state show_maps(struct mixing *mix, enum site id)
 {
     struct pass *pass = mix->pass;
@@ -789,7 +796,7 @@ static enum pass_state show_maps(struct mixing *mix, enum site id)
     return pass_after(pass, id, mix->layer);
 }
 
-/* Announce the state of each text, and those after its tokens, if they are watched. */
+/* Announce the last state of each text, and the states after each token, if they are watched. */
 static enum pass_state show_states(struct mixing *mix)
 {
     struct pass *pass = mix->pass;
@@ -806,7 +813,7 @@ static enum pass_state show_states(struct mixing *mix)
     return pass_after(pass, SITE_STATES, mix->layer);
 }
 
-/* Scan all texts; memory for states is taken if they are watched. */
+/* Compute the states of all texts, with memory to keep them if they are watched. */
 static enum pass_state read_states(struct mixing *mix)
 {
     struct pass *pass = mix->pass;
@@ -834,13 +841,15 @@ static enum pass_state read_states(struct mixing *mix)
 
 /* --- the output ------------------------------------------------------------------------------- */
 
-/* A gate of a context, and its norm. */
+/* The gate and the norm of a context. */
 struct finish {
     struct matrix context, gate, gated;
     enum gate function;
     bool gate_first;
-    const struct norm *norm;        /* NULL: none */
-    size_t groups, scales_of_group; /* a group's scales begin so many after the last group's */
+    const struct norm *norm; /* NULL: there is no norm */
+    /* groups: parts of a row that are normed; scales_of_group: from one group's scales to the
+     * next's. */
+    size_t groups, scales_of_group;
 };
 
 static void finish_some(void *context, size_t round, size_t thread)
@@ -870,7 +879,7 @@ static void finish_some(void *context, size_t round, size_t thread)
         multiply_rows(y, gate);
 }
 
-/* gated = what `f` makes of the context, the gate and the norm. */
+/* gated = the context with its gate and its norm, as f says. */
 static enum pass_state finish(struct pass *pass, size_t layer, struct finish *f)
 {
     const double work = 16 * (double)f->context.rows * (double)f->context.columns;

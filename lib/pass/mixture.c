@@ -1,6 +1,6 @@
-/* mixture.c: MLPs with experts: a router gives each token the weights of a few, and only those are
- * read. The rows of an expert are multiplied together; the bits of a row are those that it has
- * alone, and its experts are added in their order. */
+/* mixture.c: MLPs with experts. A router gives each token the weights of a few experts, and only
+ * these experts are read. All rows of an expert are multiplied together. The bits of a row do not
+ * depend on other rows, and its experts are added in their order. */
 #include <math.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@
 
 /* --- the router ------------------------------------------------------------------------------- */
 
-/* Set all but the `count` largest numbers to -infinity; of equal ones keep the first. */
+/* Set all numbers but the `count` largest to -infinity; of equal numbers keep the first. */
 static void keep_best(float *numbers, size_t size, size_t count)
 {
     struct likely best[EXPERTS_MAX];
@@ -24,7 +24,7 @@ static void keep_best(float *numbers, size_t size, size_t count)
         numbers[best[i].id] = best[i].logprob;
 }
 
-/* Keep the experts of the best groups; set all others to -infinity. */
+/* Keep the experts in the best groups; set the others to -infinity. */
 static void keep_groups(const struct mixture *m, float *picks)
 {
     size_t size = m->experts / m->groups;
@@ -61,7 +61,7 @@ size_t mixture_choose_one(const struct mixture *m, float *near, float *left, con
     return best;
 }
 
-/* The weights of `count` experts that are chosen one after another. */
+/* The weights of `count` experts, for ROUTER_ONE_BY_ONE. */
 static void choose_one_by_one(const struct mixture *m, float *weights, const float *logits,
                               size_t count)
 {
@@ -74,7 +74,8 @@ static void choose_one_by_one(const struct mixture *m, float *weights, const flo
     }
 }
 
-/* From logits [E] to the weights [E] of `count` experts; the others have 0. */
+/* Choose `count` experts by their logits [E] and set their weights [E]; other experts get the
+ * weight 0. */
 static void choose(const struct mixture *m, float *weights, const float *logits,
                    const float *correction, size_t count)
 {
@@ -109,7 +110,7 @@ static void choose(const struct mixture *m, float *weights, const float *logits,
         scale_row(weights, weights, m->experts, m->factor);
 }
 
-/* The router's logits and weights for all rows of x. */
+/* Compute the router's logits, and the weights of experts, for all rows of x. */
 static enum pass_state route(struct pass *pass, const struct mlp_rule *rule, size_t layer,
                              struct matrix x)
 {
@@ -158,7 +159,7 @@ float mlp_limit(const struct mlp_rule *rule, struct matrix gate, struct matrix u
     return steeper;
 }
 
-enum { COMBINED_ROWS = 64 }; /* in one round of the pool */
+enum { COMBINED_ROWS = 64 }; /* rows that a thread combines at a time */
 
 struct combination {
     const struct mlp_rule *rule;
@@ -187,7 +188,7 @@ static void combine_some(void *context, size_t round, size_t thread)
 void mlp_combine(struct machine *machine, const struct mlp_rule *rule, struct matrix y,
                  struct matrix gate, struct matrix up, bool active)
 {
-    enum { WORTH = 16 }; /* estimated multiply-adds per element */
+    enum { WORTH = 16 }; /* estimated multiply-adds for an element */
     struct combination all = {rule, y, gate, up, active};
     double work = WORTH * (double)gate.rows * (double)gate.columns;
     pool_run(machine->pool,
@@ -195,8 +196,8 @@ void mlp_combine(struct machine *machine, const struct mlp_rule *rule, struct ma
              &all);
 }
 
-/* y = the output for x of an MLP, the shared one or an expert, whose gate has, or would have, slot
- * `gate`. */
+/* y = the output of a gated MLP for x. `gate`: the slot of its gate, which says whether it is an
+ * expert, the shared one or a plain MLP, even if it has no gate. */
 static int feed(struct pass *pass, const struct mlp_rule *rule, struct slot gate, struct matrix y,
                 struct matrix x)
 {
@@ -220,7 +221,7 @@ static int feed(struct pass *pass, const struct mlp_rule *rule, struct slot gate
     return 0;
 }
 
-/* sum += the outputs of an expert, for the rows that it is chosen for. */
+/* sum += the output of an expert times its weight, for the rows that chose the expert. */
 static int add_expert(struct pass *pass, const struct mlp_rule *rule, struct slot gate,
                       struct matrix x, struct matrix sum)
 {
@@ -246,7 +247,8 @@ static int add_expert(struct pass *pass, const struct mlp_rule *rule, struct slo
     return 0;
 }
 
-/* out += the output of the shared expert, which a number for each token may multiply. */
+/* out += the output of the shared expert, times a number of each token if the mixture has such a
+ * gate. */
 static enum pass_state add_shared(struct pass *pass, const struct mlp_rule *rule, size_t layer,
                                   struct matrix x)
 {
@@ -275,7 +277,8 @@ enum pass_state mixture(struct pass *pass, const struct mlp_rule *rule, size_t l
                         struct matrix x)
 {
     struct slot gate = pass_slot(pass, SLOT_EXPERT_GATE, layer);
-    struct matrix out = pass->scratch.out, sum = out, read = x; /* out, sum: of experts; read: in */
+    /* sum: of the experts' outputs; read: their input */
+    struct matrix out = pass->scratch.out, sum = out, read = x;
     const size_t latent = rule->mixture->latent;
     if (latent) {
         read = matrix_columns(pass->scratch.beside, 0, latent);
@@ -320,7 +323,7 @@ const float *forward_expert(const struct run *run, const float *x, size_t layer,
     gate.expert = (short)expert;
     pass.scratch.hidden = (struct matrix){y + width, 1, rule->inner, rule->inner};
     pass.scratch.up = (struct matrix){y + width + rule->inner, 1, rule->inner, rule->inner};
-    struct matrix from = {(float *)x, 1, channels, channels}; /* it is only read */
+    struct matrix from = {(float *)x, 1, channels, channels}; /* x is only read */
     struct matrix narrow = {y + width + 2 * rule->inner, 1, latent, latent};
     const struct slot in = slot_of(BRANCH_TEXT, SLOT_EXPERT_IN, layer);
     if (latent && pass_product(&pass, in, narrow, from, ACTIVATION_NONE) == PASS_FAILED)

@@ -1,4 +1,5 @@
-/* Shared by the steps of a pass: where it may stop, products and norms, values for the tap. */
+/* pass.c: shared by the steps of a pass: where the pass may stop, products and norms, values for
+ * the tap. */
 #include "pass/pass.h"
 
 #include <stdio.h>
@@ -47,7 +48,8 @@ struct span pass_heads(const struct pass *pass, enum site site, size_t layer)
         stack_head(pass->config, pass->branch, layer)->differ > 0 ||
         (of_keys && pass->batch->cached))
         return (struct span){0, heads};
-    size_t first = num_min(watch->first_head / group, heads); /* an encoder may have fewer heads */
+    size_t first = num_min(watch->first_head / group, heads); /* an encoder may have fewer heads
+                                                               * than the watch */
     size_t end = num_min((watch->first_head + watch->head_count - 1) / group + 1, heads);
     return (struct span){first, end - first};
 }
@@ -98,7 +100,7 @@ struct norm_job {
     struct norm norm;
 };
 
-enum { NORM_ROWS = 8 }; /* in one round of the pool */
+enum { NORM_ROWS = 8 }; /* rows that a thread norms at a time */
 
 static void norm_some(void *context, size_t round, size_t thread)
 {
@@ -111,7 +113,7 @@ static void norm_some(void *context, size_t round, size_t thread)
 
 enum pass_state pass_norm(struct pass *pass, struct slot slot, struct matrix y, struct matrix x)
 {
-    enum { WORTH = 16 }; /* estimated multiply-adds per element */
+    enum { WORTH = 16 }; /* estimated multiply-adds for an element */
     struct norm_job job = {.y = y, .x = x};
     size_t rounds = (x.rows + NORM_ROWS - 1) / NORM_ROWS;
     double work = WORTH * (double)x.rows * (double)x.columns;
@@ -133,7 +135,7 @@ struct dropout dropout_at(const struct dropout *all, enum site_branch branch, si
     return (struct dropout){rng_fold_in(key, layer * DROP_PLACES + place), all->rate};
 }
 
-enum { DROP_ROWS = 64 }; /* in one round of the pool */
+enum { DROP_ROWS = 64 }; /* rows that a thread drops elements of at a time */
 
 struct drop_job {
     struct dropout dropout;
@@ -153,7 +155,7 @@ static void drop_some(void *context, size_t round, size_t thread)
 void dropout_rows(struct machine *machine, const struct dropout *all, enum site_branch branch,
                   size_t layer, enum dropout_place place, struct matrix rows)
 {
-    enum { WORTH = 8 }; /* estimated multiply-adds per element */
+    enum { WORTH = 8 }; /* estimated multiply-adds for an element */
     struct drop_job job = {dropout_at(all, branch, layer, place), rows};
     double work = WORTH * (double)rows.rows * (double)rows.columns;
     if (all->rate > 0)
@@ -163,7 +165,7 @@ void dropout_rows(struct machine *machine, const struct dropout *all, enum site_
 
 /* --- values for the tap ----------------------------------------------------------------------- */
 
-/* "'h.0.scores' head 1: expected …, found … (text 0)" */
+/* Fail with a message such as "'h.0.scores' head 1: expected …, found … (text 0)". */
 enum pass_state pass_fail(struct pass *pass, const struct pass_position *position,
                           const char *expected)
 {
@@ -186,7 +188,8 @@ enum pass_state pass_fail_number(struct pass *pass, const struct pass_position *
     return pass_fail(pass, position, "finite numbers, found infinity or nan");
 }
 
-/* The first column of rows with a number that is not finite; their number, if all are. */
+/* The first column that has a number which is not finite in any row; the number of columns if all
+ * are finite. */
 static size_t nonfinite_column(struct matrix rows)
 {
     size_t lowest = rows.columns;
@@ -195,8 +198,9 @@ static size_t nonfinite_column(struct matrix rows)
     return lowest;
 }
 
-/* Fail if a number of a text's rows is not finite. `width`: columns of a head; position.head: the
- * first head, or NO_HEAD. Checking whole rows is several times faster than head after head. */
+/* Fail if a number in a text's rows is not finite. `width`: columns of one head; position.head: the
+ * first head, or NO_HEAD. Whole rows are checked, which is several times faster than one head after
+ * the other. */
 static enum pass_state check_finite(struct pass *pass, struct pass_position position,
                                     struct matrix rows, size_t width)
 {
@@ -229,13 +233,13 @@ int tap_show(struct pass *pass, enum site site, size_t layer, size_t text, struc
     return pass->tap->sink(pass->tap->context, &announced, pass->err);
 }
 
-/* Rows that are announced, text by text. */
+/* Rows that are announced for one text after the other. */
 struct shown_rows {
     struct pass *pass;
     enum site site;
     size_t layer, heads;
     struct matrix rows;
-    struct span watched; /* heads */
+    struct span watched; /* the heads that are watched */
 };
 
 static enum pass_state show_text(const struct shown_rows *shown, size_t text)
@@ -266,7 +270,7 @@ static enum pass_state show_text(const struct shown_rows *shown, size_t text)
                : PASS_ON;
 }
 
-/* Show a text to a sink that threads share. */
+/* Announce the rows of one text, to a sink that several threads may call. */
 static void share_text(void *context, size_t round, size_t thread)
 {
     (void)thread;
@@ -281,7 +285,7 @@ enum pass_state tap_rows(struct pass *pass, enum site site, size_t layer, struct
 
 enum pass_state tap_unedited(struct pass *pass, enum site site, size_t layer, struct matrix rows)
 {
-    enum { COST = 4 }; /* estimated multiply-adds per element */
+    enum { COST = 4 }; /* estimated multiply-adds for an element */
     const size_t heads = pass_heads_of(pass, site, layer), texts = pass->batch->count;
     const double work = COST * (double)rows.rows * (double)rows.columns;
     struct shown_rows shown = {pass, site, layer, heads, rows, {0, 1}};

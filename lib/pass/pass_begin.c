@@ -1,4 +1,4 @@
-/* The buffers of a pass, and its beginning and end. */
+/* pass_begin.c: the buffers of a pass, and the beginning and end of a pass. */
 #include <string.h>
 
 #include "base/num.h"
@@ -30,7 +30,8 @@ static int take_matrix(struct pass *pass, const struct buffer *buffer, size_t st
     return 0;
 }
 
-/* The widest vectors of all layers of a stack; q, k and v that are the stream itself count as 0. */
+/* The most channels of any layer in a stack. Where q, k or v is the stream itself it counts as
+ * 0. */
 struct widths {
     size_t q, k, v, context, inner, gate;
 };
@@ -55,9 +56,9 @@ static struct widths widest(const struct stack *stack)
 
 enum { FIRST_OF_KEYS = 1, BUFFERS_OF_KEYS = 2, BUFFERS = 32 };
 
-/* List the matrices of a pass over `rows` tokens that attend to `keys` tokens; those that a model
- * does not need have no columns. The first is the stream, the only one that a pass without layers
- * needs; keys and values [S, Hkv·d] follow. */
+/* List the matrices of a pass over `rows` tokens that attend to `keys` tokens. Matrices that a
+ * model does not need have no columns. The first is the stream, the only one that a pass without
+ * layers needs; the matrices of keys and values [S, Hkv·d] follow. */
 static void list_buffers(struct buffer list[BUFFERS], struct scratch *s, const struct config *c,
                          const struct stack *stack, size_t rows, size_t keys)
 {
@@ -65,7 +66,7 @@ static void list_buffers(struct buffer list[BUFFERS], struct scratch *s, const s
     const struct mixer *m = &c->mixer;
     const size_t values = m->heads * m->d_v;
     const struct family_row *q = family_row(c->family, slot_of(BRANCH_TEXT, SLOT_Q, 0));
-    bool joined = q && q->transposed && q->members[1]; /* weights_joined */
+    bool joined = q && q->transposed && q->members[1]; /* whether weights_joined gives a matrix */
     bool block = c->kind != MODEL_ATTENTION;
     w.context = num_max(w.context, values);
     w.gate = num_max(w.gate, (m->gate != GATE_NONE || m->out_norm) * values);
@@ -105,7 +106,7 @@ static void list_buffers(struct buffer list[BUFFERS], struct scratch *s, const s
         {&s->steps, rows, m->heads * (m->step_each ? m->d_k : 1)},
         {&s->decays, rows, m->heads * mixer_decays(m)},
         {&s->strengths, rows, m->strength ? m->heads : 0},
-        {&s->taps, m->taps + 1, values ? mixer_convolved(m) : 0}, /* and biases */
+        {&s->taps, m->taps + 1, values ? mixer_convolved(m) : 0}, /* the last row is biases */
     };
     memcpy(list, all, sizeof all);
 }
@@ -119,10 +120,12 @@ static size_t bytes_of(const struct buffer *list, size_t count)
     return floats * sizeof(float);
 }
 
-/* Floats of a token in the buffers of take_layer_keys, for each layer that others borrow from. */
+/* How many floats a token needs in the buffers of take_layer_keys: for each layer whose keys others
+ * borrow. */
 static size_t layer_keys_columns(const struct stack *stack)
 {
-    size_t columns = 0, last = SIZE_MAX, before = SIZE_MAX; /* kinds of layers alternate */
+    size_t columns = 0, last = SIZE_MAX, before = SIZE_MAX; /* layers of two kinds may alternate, so
+                                                             * two are remembered */
     for (size_t i = 0; i < stack->layers; i++) {
         const struct head_rule *rule = &stack->layer[i].sublayers->head;
         if (!rule->borrows || rule->kv_layer == last || rule->kv_layer == before)
@@ -144,7 +147,8 @@ size_t pass_memory_bytes(const struct config *config, size_t tokens)
                    tokens * sizeof(float) * layer_keys_columns(stack_of(config, BRANCH_TEXT));
     if (!has_encoder(config))
         return bytes + (config_reads_source(config) ? bytes_of(list, 1) : 0);
-    /* cross-attention: keys and values of the encoder's output; then the encoder's own pass */
+    /* first keys and values of the encoder's output for cross-attention, then the encoder's own
+     * pass */
     bytes += bytes_of(list + FIRST_OF_KEYS, BUFFERS_OF_KEYS);
     list_buffers(list, &none, config, stack_of(config, BRANCH_SOURCE), tokens, tokens);
     return bytes + bytes_of(list, BUFFERS);
@@ -162,7 +166,7 @@ static int take_buffers(struct pass *pass, size_t first, size_t count)
     return 0;
 }
 
-/* Give layers whose keys and values later ones read buffers of their own, if any layer borrows. */
+/* If later layers borrow keys and values, give each layer that lends them buffers of its own. */
 static int take_layer_keys(struct pass *pass)
 {
     struct scratch *s = &pass->scratch;
@@ -229,7 +233,8 @@ int pass_hold_rounded(struct pass *pass)
     return machine_hold_rounded(pass->machine, rows, columns, pass->err);
 }
 
-/* The cosines and sines of a rotary embedding, once in each pass; the same for equal texts. */
+/* Fill a matrix with the cosines and sines of a rotary embedding, once in each pass. A text as long
+ * as the one before gets a copy. */
 static void fill_rotations(struct matrix to, const struct rotary *rotary, const struct batch *batch)
 {
     for (size_t s = 0, last = 0; s < batch->count; s++) {

@@ -32,7 +32,8 @@ uint64_t sampler_random(uint64_t *state)
     return number;
 }
 
-/* e^((logit - max) / temperature). In double: no temperature then divides 0 by 0. */
+/* weights = e^((logit - max) / temperature). Computed in double, where no temperature leads to 0 /
+ * 0. */
 FOR_EACH_ISA
 static void weigh(float *weights, const float *logits, size_t count, float max, double temperature)
 {
@@ -40,8 +41,8 @@ static void weigh(float *weights, const float *logits, size_t count, float max, 
         weights[i] = exp_float((float)((double)(logits[i] - max) / temperature));
 }
 
-/* The order of candidates: the most likely first, of equal ones the lower id. Without branches,
- * which the processor could not predict. */
+/* Whether candidate a comes before b: the more likely first, of two equal ones the lower id. There
+ * are no branches, because the processor could not predict them. */
 static bool comes_before(const struct candidate *a, const struct candidate *b)
 {
     return (a->logit > b->logit) | ((a->logit == b->logit) & (a->id < b->id));
@@ -67,8 +68,9 @@ static void choose_pivot(struct candidate *candidates, size_t count)
         swap(candidates, last);
 }
 
-/* Move candidates that come before the pivot, the first one, before it; returns its new index. Each
- * candidate is swapped to the boundary, which then includes it if it comes before the pivot. */
+/* Move the candidates that come before the pivot, which is the first candidate, before it; returns
+ * the pivot's new index. Each candidate is swapped to the boundary, which then includes the
+ * candidate if it comes before the pivot. */
 static size_t part(struct candidate *candidates, size_t count)
 {
     const struct candidate pivot = candidates[0];
@@ -81,7 +83,7 @@ static size_t part(struct candidate *candidates, size_t count)
     return before;
 }
 
-/* The amount of a candidate: 1 for top_k, its weight for top_p. */
+/* The amount that a candidate counts for: 1 for top_k, its weight for top_p. */
 static double amount(const struct candidate *candidate, bool weighed)
 {
     return weighed ? (double)candidate->weight : 1.0;
@@ -95,12 +97,12 @@ static double sum(const struct candidate *candidates, size_t count, bool weighed
     return total;
 }
 
-/* Quickselect: move the first candidates to the front, unordered, up to the one at which their
- * amounts reach `limit`; returns their number. Only the part with the limit is partitioned
- * again. */
+/* Quickselect: move the first candidates to the front, in any order, up to the one at which the sum
+ * of their amounts reaches `limit`; returns how many they are. Only the part that contains the
+ * limit is partitioned again. */
 static size_t take_front(struct candidate *candidates, size_t count, double limit, bool weighed)
 {
-    double taken = 0; /* amount of the candidates before `first` */
+    double taken = 0; /* sum of the amounts of the candidates before `first` */
     size_t first = 0;
     size_t end = count; /* candidates from here on are excluded */
     while (first < end) {
@@ -134,8 +136,8 @@ static size_t drop_below(struct candidate *candidates, size_t count, float logit
     return kept;
 }
 
-/* Keep the first k, and all that are as likely as the k-th. The k-th of a subset is at most as
- * likely as the k-th of all: less likely candidates can be dropped first. */
+/* Keep the first k candidates, and all that are as likely as the k-th. The k-th of a subset is at
+ * most as likely as the k-th of all, so less likely candidates can be dropped first. */
 static size_t take_k(struct candidate *candidates, size_t count, size_t k)
 {
     if (k == 0 || k >= count)
@@ -147,9 +149,10 @@ static size_t take_k(struct candidate *candidates, size_t count, size_t k)
     return drop_below(candidates, count, least_logit(candidates, k), 0);
 }
 
-/* Keep the first candidates up to the one at which weights reach p of their sum, at least one.
- * Weights below an equal share of the rest, 1 - p, are dropped first: together they are less than
- * the rest. (Half of that share, because sums are rounded.) */
+/* Keep the first candidates up to the one at which the sum of weights reaches the share p of all,
+ * and at least one. Candidates whose weight is below an equal share of the rest, 1 - p, are dropped
+ * first: together they are less than the rest. (Half of that share is used, since sums are
+ * rounded.) */
 static size_t take_p(struct candidate *candidates, size_t count, double p)
 {
     if (p >= 1)
@@ -160,7 +163,7 @@ static size_t take_p(struct candidate *candidates, size_t count, double p)
     return kept ? kept : take_front(candidates, count, 1, false);
 }
 
-/* Set the weights of tokens that top_k and top_p exclude to 0. */
+/* Set the weights of tokens to 0 that top_k and top_p exclude. */
 static void narrow(struct sampler *sampler, const float *logits)
 {
     struct candidate *candidates = sampler->candidates;
@@ -208,7 +211,8 @@ uint32_t sampler_next(struct sampler *sampler, const float *logits)
 
 /* --- how likely each token is ---------------------------------------------------------------- */
 
-/* Σ e^x and Σ e^x · x of x = logit - max, in double, summed in lanes in a fixed order. */
+/* Σ e^x and Σ e^x · x, where x = logit - max, in double. They are summed in lanes in a fixed
+ * order. */
 struct moments {
     double total[LANES], weighted[LANES];
 };
@@ -251,14 +255,14 @@ double logits_divergence(const float *x, double x_sum, const float *y, double y_
         lanes[lane] += p * ((double)x[i] - (double)y[i] - shift);
     });
     double sum = sum_lanes(lanes);
-    return sum > 0 ? sum : 0; /* rounding may give less */
+    return sum > 0 ? sum : 0; /* rounding may give a sum below 0 */
 }
 
 FOR_EACH_ISA
 size_t likelier(const float *logits, size_t count, uint32_t id)
 {
     float logit = logits[id];
-    uint32_t before = 0; /* enough, as ids are uint32_t */
+    uint32_t before = 0; /* 32 bits are enough, since ids are uint32_t */
     for (size_t i = 0; i < id; i++)
         before += logits[i] >= logit;
     for (size_t i = id; i < count; i++)
@@ -266,7 +270,7 @@ size_t likelier(const float *logits, size_t count, uint32_t id)
     return before;
 }
 
-/* Insert a logit into the sorted list of the best. */
+/* Insert a logit into the sorted list of the largest. */
 static void insert(struct likely *best, size_t best_count, size_t id, float logit)
 {
     size_t rank = best_count;
@@ -275,8 +279,8 @@ static void insert(struct likely *best, size_t best_count, size_t id, float logi
     best[rank] = (struct likely){(uint32_t)id, logit};
 }
 
-/* The first index from `at` on with a logit above `least`, or `count`. Parts without one, which is
- * most of them, are skipped as a whole. */
+/* The first index from `at` on with a logit above `least`, or `count`. Parts without such a logit,
+ * as most are, are skipped as a whole. */
 FOR_EACH_ISA
 static size_t next_above(const float *logits, size_t at, size_t count, float least)
 {

@@ -1,14 +1,15 @@
 /* tap.h: which values of a pass are watched, and the functions that receive them.
  *
  * A watch is a set of sites and layers. The pass announces each watched value when it is complete,
- * once for each text of the batch, as a borrowed view. The sink copies what it needs and does not
- * write to the view. Watching can shorten the pass, but never changes its values.
+ * once for each text of the batch, as a view that the sink may read until it returns. The sink
+ * copies what it needs and does not write to the view. Watching can shorten the pass, but never
+ * changes its values.
  *
  *     struct watch watch;
  *     if (watch_init(&watch, config, &arena, err)) ...
  *     watch_add(&watch, SITE_WEIGHTS, 5);
  *     struct tap tap = {.watch = &watch, .sink = my_sink, .context = mine};        (forward.h)
- */
+ * */
 #pragma once
 
 #include "base/err.h"
@@ -23,15 +24,17 @@ struct config;
 
 struct watch {
     const struct config *config;
-    struct site_set *layers; /* [layer_count]; the first also has sites outside of layers */
-    size_t layer_count;      /* layers of the decoder or its encoder, the larger number */
-    struct site_set any;     /* watched in any layer */
-    size_t end;              /* the highest site_order of a watched site; 0: none is watched */
-    bool last_logits;        /* logits of each text's last token only, [1, V] */
-    size_t first_head, head_count; /* watched query heads; head_count 0: all */
+    struct site_set *layers; /* [layer_count]: watched sites; the first set also has sites outside
+                              * of layers */
+    size_t layer_count;      /* number of layers in the decoder or in its encoder, whichever has
+                              * more */
+    struct site_set any;     /* sites that are watched in some layer */
+    size_t end;              /* the highest site_order of a watched site; 0: no site is watched */
+    bool last_logits;        /* logits are only watched for the last token of each text, [1, V] */
+    size_t first_head, head_count; /* the query heads that are watched; head_count 0: all */
 };
 
-/* An empty watch, in `arena`; it borrows the config. */
+/* Begin an empty watch in `arena`. The config must outlive it. */
 int watch_init(struct watch *watch, const struct config *config, struct arena *arena,
                struct err *err);
 
@@ -44,12 +47,12 @@ bool watch_has(const struct watch *watch, enum site site, size_t layer);
 /* A watched value. Heads that are not watched have undefined values. */
 struct announcement {
     enum site site;
-    int layer;            /* -1 for sites outside the layers */
+    int layer;            /* -1 for sites outside of layers */
     size_t text;          /* index in the batch */
     struct tensor values; /* valid until the sink returns */
 };
 
-/* Returns 0 to continue; -1 with `err` ends the pass. */
+/* Receives a watched value. Returns 0 to continue, or -1 with `err` to end the pass. */
 typedef int (*tap_sink)(void *context, const struct announcement *announced, struct err *err);
 
 /* A row of an attention map. */
@@ -60,34 +63,36 @@ struct attention_map_row {
     const float *values; /* [keys] valid until the function returns */
 };
 
-/* Receives the rows of a map in the order of the queries (of a site without heads, in any), one at
- * a time. Several threads call it at once for the maps of different heads and texts. */
+/* Receives the rows of a map one at a time, in the order of the queries; for a site without heads
+ * in any order. Several threads call it at once, for the maps of different heads and texts. */
 typedef void (*attention_row_taker)(void *context, const struct attention_map_row *row);
 
-/* The attention maps [T, S] of a layer's heads, before they are computed; or the states after each
- * token, with a row of numbers as keys. */
+/* The attention maps [T, S] of a layer's heads, which are not computed yet; or the states after
+ * each token, whose numbers stand in place of keys. */
 struct attention_map_loan {
     enum site site;
     int layer;
     size_t text;
     size_t queries, keys;
-    float **heads;      /* [H], or [1] of a site without heads; each NULL at first: set to the
-                         * memory of a map, dense, row by row */
-    const size_t *rows; /* [queries] NULL at first: may be set to the row of each query in that
-                         * memory, or ATTENTION_NO_ROW; the same for all maps of a text */
-    attention_row_taker take; /* NULL at first: may be set instead of all memory; the same for all
-                               * maps of a text */
+    float **heads;      /* [H], or [1] for a site without heads. Each is NULL at first; the lender
+                         * may set it to memory for the map, dense, row by row */
+    const size_t *rows; /* [queries]; NULL at first. The lender may set it to the row that each
+                         * query has in that memory, or ATTENTION_NO_ROW; it is the same for all
+                         * maps of a text */
+    attention_row_taker take; /* NULL at first. The lender may set it instead of any memory; it is
+                               * the same for all maps of a text */
 };
 
 #define ATTENTION_NO_ROW SIZE_MAX
 
-/* Attention maps are too large to copy: a lender provides the memory to which they are written, or
- * receives row after row of all heads. It is called once for each watched site, layer and text. The
- * maps are complete when it is called for the next layer, the next value is announced, or the pass
- * has ended. Heads are not written if their memory is NULL. Returns as a sink does. */
+/* Attention maps are too large to be copied: a lender gives the memory to which they are written,
+ * or receives one row after the other of all heads. It is called once for each watched site, layer
+ * and text. The maps are complete when it is called for the next layer, when the next value is
+ * announced, or when the pass has ended. A head whose memory is NULL is not written. Returns like a
+ * sink: 0, or -1 with an error. */
 typedef int (*tap_lender)(void *context, struct attention_map_loan *loan, struct err *err);
 
-/* If `known`, the token with the largest logit; of equal ones, the lowest id. */
+/* The token with the largest logit, or of equal ones the lowest id, if `known`. */
 struct likeliest {
     bool known;
     uint32_t id;
@@ -96,12 +101,14 @@ struct likeliest {
 struct tap {
     const struct watch *watch;
     tap_sink sink;
-    struct likeliest *likeliest; /* for one text with last_logits: if this can be found without all
-                                  * logits, these are not announced. NULL: always announced */
+    struct likeliest *likeliest; /* For one text with last_logits: set if the largest logit is found
+                                  * without the others, which are then not announced. NULL: logits
+                                  * are always announced */
     tap_lender lend;             /* NULL: maps are announced like other values */
-    /* The memory of a site for all texts, to which the pass may write its values before they are
-     * announced; NULL: there is none. A tap with this function gets values unchecked, and values of
-     * texts after the first by several threads at once; its sink does not fail then. */
+    /* Memory for the values of a site of all texts: the pass may write the values to it before they
+     * are announced. NULL: the tap has none. A tap with this function gets values that are not
+     * checked, and the values of texts after the first from several threads at once; its sink must
+     * not fail. */
     float *(*room)(void *context, enum site site, int layer, size_t floats);
     void *context;
 };
