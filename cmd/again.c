@@ -46,11 +46,11 @@ const struct command command_again = {
 enum { HASH_SHOWN = 12 /* digits */ };
 
 struct again {
-    const char *path; /* of the figure */
-    const char *line; /* its command line */
+    const char *path; /* path of the figure or page */
+    const char *line; /* command line of the figure */
     const char *here; /* the folder to return to; NULL: it was not left */
     struct options command;
-    struct table_rows rows; /* of the table of checks */
+    struct table_rows rows; /* rows of the printed table: a row for each check of a file or model */
     size_t changed, missing;
     struct arena arena;
     struct err *err;
@@ -58,7 +58,7 @@ struct again {
 
 /* --- the provenance of a figure --------------------------------------------------------------- */
 
-/* The end of a JSON object that begins at `at`; NULL: it has none. */
+/* The end of the JSON object that begins at `at`; NULL: no complete object begins there. */
 static const char *object_end(const char *at, const char *end)
 {
     size_t depth = 0;
@@ -75,7 +75,8 @@ static const char *object_end(const char *at, const char *end)
     return NULL;
 }
 
-/* Find the object in the bytes of a file, and parse it. In an SVG, &, < and > are entities. */
+/* Find the provenance in the bytes of a file, and parse its JSON. In an SVG, &, < and > are
+ * entities. */
 static int parse_provenance(struct json **root, const struct file *file, const char *path,
                             struct err *err)
 {
@@ -120,17 +121,19 @@ static void add_check(struct again *again, const char *part, const char *name, c
     rows_text(rows, "state", 0, !found ? "missing" : is_same ? "same" : "changed");
     rows_next(rows);
     again->missing += !found;
-    again->changed += !is_same && strcmp(part, "version") != 0; /* another may do the same */
+    /* another version may write the same bytes */
+    again->changed += !is_same && strcmp(part, "version") != 0;
 }
 
-/* True if there is no regular file of this name; false: it should be readable. */
+/* True if no regular file has this name. Otherwise the caller can expect to read the file. */
 static bool lacks_file(const char *name)
 {
     struct stat status;
     return stat(name, &status) ? file_is_absent() : !S_ISREG(status.st_mode);
 }
 
-/* Hash a model as `info` does, or a file; `*found` stays NULL if there is none. */
+/* Hash a model as `info` does, or hash a file. `*found` stays NULL if the model or file does not
+ * exist. */
 static int hash_now(const char **found, struct again *again, const char *name, bool is_model)
 {
     char digits[SHA256_DIGITS + 1];
@@ -164,7 +167,8 @@ static int hash_now(const char **found, struct again *again, const char *name, b
     return err_if(!failed && !*found);
 }
 
-/* True if the command reads texts with a model, and names none: the default, or $ATTN_MODEL. */
+/* True if the command reads texts with a model but names no model: it uses the default or
+ * $ATTN_MODEL. */
 static bool lacks_model(const struct options *command)
 {
     const struct texts *operands = &command->input.operands;
@@ -195,8 +199,8 @@ static int check_list(struct again *again, const struct json *list, bool is_mode
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-/* Read the command; with --run, refuse one that does more than write this figure: a figure can come
- * from anybody. */
+/* Read the figure's command. With --run, refuse a command that does more than write this figure:
+ * the figure may come from a stranger. */
 static int parse_command(struct again *again, const struct command_list *all, bool runs,
                          struct err *err)
 {
@@ -214,7 +218,8 @@ static int parse_command(struct again *again, const struct command_list *all, bo
     return 0;
 }
 
-/* Whether files of the command are only in the folder of the figure. */
+/* Set `*lacks` if a file that the command names is missing in the current folder: it may be in the
+ * folder of the figure. */
 static int lacks_files(bool *lacks, const struct again *again, const struct json *files,
                        struct err *err)
 {
@@ -236,8 +241,8 @@ static int change_folder(const char *folder, struct err *err)
     return chdir(folder) ? err_set(err, "'%s': %s", folder, strerror(errno)) : 0;
 }
 
-/* Open the output, and go to the folder of the figure if files are only there. The path of the
- * output is made absolute first: its temporary file is renamed, or removed by a signal, there. */
+/* Open the output. If files of the command are missing here, change to the folder of the figure.
+ * First make the path of the output absolute: later its temporary file is renamed or removed. */
 static int open_and_enter(struct again *again, struct output *output, const struct json *files,
                           struct err *err)
 {
@@ -285,8 +290,8 @@ static int check_texts(const struct options *command, struct err *err)
     return 0;
 }
 
-/* Run the command into a file without a name, which nothing can leave behind, and compare the
- * bytes. */
+/* Run the command, write its output to an unnamed file, which disappears by itself, and compare the
+ * bytes with the figure's. */
 static int run_again(struct again *again, const struct file *figure, struct err *err)
 {
     enum { NAME_BYTES = 32 };
@@ -305,7 +310,7 @@ static int run_again(struct again *again, const struct file *figure, struct err 
     command->output.path = name;
     command->output.format = format->name;
     command->quiet = true;
-    command->input.is_hosted = true; /* without a text, it did not read standard input */
+    command->input.is_hosted = true; /* a command without a text did not read standard input */
     struct file made = {0};
     int failed = command_start(command->set.command, command, err);
     if (!failed && lseek(fileno(made_file), 0, SEEK_SET) < 0)

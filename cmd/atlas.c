@@ -1,12 +1,11 @@
-/* atlas.c: `attn-cli atlas`: every head of a model over a corpus, in one pass and bounded memory.
- *
- * Texts run as in `heads`, with the same scores; a watcher of the rows (measure/head_atlas.h) keeps
- * examples and pairs. The corpus has ATLAS_SEGMENTS segments, the same with any number of shards,
- * and the results of each are a file, NN.part. It is also written after every STATE_TEXTS texts,
- * for --resume. At the end all files are merged in their order: shards have the same bits as a
- * single run. The first segment has all texts of the warm-up. A process that begins with a later
- * segment also runs them, but only to set the intervals.
- */
+/* atlas.c: `attn-cli atlas`: measures every head of a model over a corpus, in one pass and bounded
+ * memory. Texts run as in `heads`, with the same scores. A watcher of the rows
+ * (measure/head_atlas.h) keeps examples and pairs of tokens. The corpus has ATLAS_SEGMENTS
+ * segments, the same with any number of shards. The results of each segment are a file, NN.part,
+ * which is also written after every STATE_TEXTS texts, for --resume. At the end all files are
+ * merged in their order: shards give the same bits as a single run. The first segment contains all
+ * texts of the warm-up. A process that begins with a later segment also runs the warm-up, but only
+ * to set the intervals. */
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
@@ -98,10 +97,12 @@ const struct command command_atlas = {
 /* --- the plan --------------------------------------------------------------------------------- */
 
 enum {
-    TEXTS_FEW = 50, /* fewer are all kept; also the least warm-up */
+    /* of fewer texts, all are kept as examples; also the shortest warm-up, in texts */
+    TEXTS_FEW = 50,
     WARM_UP_MAX = 2000,
     WARM_UP_SHARE = 10,
-    HELD_BYTES = 64 << 20, /* bytes for texts of the warm-up, about, unless --warm-up is given */
+    /* approximate bytes of the warm-up's texts in memory, unless --warm-up is given */
+    HELD_BYTES = 64 << 20,
     STATE_TEXTS = 1000,
 };
 
@@ -175,7 +176,7 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
     return 0;
 }
 
-/* The warm-up: by default as many texts as are held in HELD_BYTES. */
+/* The number of texts of the warm-up: `given`, or by default as many as HELD_BYTES can hold. */
 static size_t count_warm_up(const struct atlas_state *own, long long given)
 {
     const double held = (double)(own->atlas.layers * own->atlas.across * own->atlas.plan.keys) *
@@ -187,8 +188,8 @@ static size_t count_warm_up(const struct atlas_state *own, long long given)
     return own->is_headvis ? count : num_min(num_max(count, 1), own->usable);
 }
 
-/* Divide the corpus: the first segment has the whole warm-up. Samples of HeadVis are of one
- * segment. */
+/* Divide the corpus into segments. The first contains the whole warm-up. HeadVis has one segment,
+ * since its samples are drawn from the whole corpus. */
 static int divide(struct atlas_state *own, struct err *err)
 {
     const size_t count = own->driver->items.count, segments = own->is_headvis ? 1 : ATLAS_SEGMENTS;
@@ -206,7 +207,7 @@ static int divide(struct atlas_state *own, struct err *err)
     return 0;
 }
 
-/* Plan the samples, once all texts were checked. */
+/* Plan the examples to keep, after all texts were checked. */
 static int open_atlas(struct atlas_state *own, struct err *err)
 {
     const struct own_options *given = options_own(own->driver->options);
@@ -256,7 +257,7 @@ const uint32_t *atlas_item_ids(void *context, size_t index, struct err *err)
     return atlas_item_read(own, index, err) ? NULL : own->reread.pair.text.ids;
 }
 
-/* A text of a group: its sums, and its tokens for the atlas. */
+/* A text of a group: the sums of its scores, and its tokens for the atlas. */
 struct atlas_job {
     struct head_sums *sums;
     struct atlas_text text;
@@ -301,7 +302,8 @@ static bool is_empty(const struct atlas_state *own, size_t segment)
     return own->bounds[segment] == own->bounds[segment + 1];
 }
 
-/* All on which the result depends: version, command, corpus and model. */
+/* Set own->identity, a text of everything that the result depends on: version, command, corpus and
+ * model. */
 static int identify(struct atlas_state *own, struct err *err)
 {
     const struct driver *driver = own->driver;
@@ -321,7 +323,7 @@ static const char *path_of_segment(struct atlas_state *own, const char *folder, 
     return arena_format(&own->driver->kept, err, "%s%02zu.part", folder, segment + 1);
 }
 
-/* Write the results of the segment that runs, up to an item. */
+/* Write the results of the current segment, after `done` items. */
 static int save(struct atlas_state *own, size_t done, struct err *err)
 {
     const uint64_t texts = done;
@@ -341,7 +343,8 @@ static int save(struct atlas_state *own, size_t done, struct err *err)
     return stream_commit(&out, err);
 }
 
-/* The examples of an atlas in any order: an index that continues, and NULL after the last. */
+/* Iterate over the examples of an atlas, in any order: `at` is the position of the iteration. NULL
+ * after the last. */
 static const struct atlas_example *next_example(const struct atlas *atlas, size_t at[2])
 {
     const size_t intervals = atlas->plan.intervals;
@@ -376,7 +379,7 @@ static int check_examples(const struct atlas *atlas, const struct atlas_corpus *
     return err_if(err->kind);
 }
 
-/* Read the results of a segment, up to item `done`, into own->sums and an atlas. */
+/* Read the results of a segment, which has finished `done` items, into own->sums and an atlas. */
 static int read_segment(size_t *done, struct atlas *atlas, struct atlas_state *own, size_t segment,
                         const struct file *file, struct err *err)
 {
@@ -441,7 +444,7 @@ static int remove_segments(struct atlas_state *own, struct err *err)
     return 0;
 }
 
-/* Forget the results of the segment, for the next one that has texts. */
+/* Clear the results of the segment, and begin the next segment that contains texts. */
 static void next_segment(struct atlas_state *own)
 {
     memset(own->sums.found, 0, head_sums_bytes(&own->heads.survey));
@@ -457,7 +460,8 @@ static int add(void *state, struct job *job, struct err *err)
     struct atlas_state *own = state;
     const struct atlas_job *from = job->own;
     const size_t done = job->index + 1;
-    if (job->index < own->first) { /* only the warm-up of another process */
+    /* the text is only run for the warm-up; another process counts it */
+    if (job->index < own->first) {
         if (from && from->text.count > 1 && atlas_is_warming(&own->atlas))
             atlas_warm(&own->atlas, &from->text);
         return 0;
@@ -488,7 +492,7 @@ static const struct task atlas_task = {
     .add = add,
 };
 
-/* Find where to begin: after the segments that are done, or in a segment. */
+/* Find the item to begin with: after the finished segments, or within an unfinished segment. */
 static int find_begin(struct atlas_state *own, struct err *err)
 {
     struct driver *driver = own->driver;
@@ -515,7 +519,7 @@ static int find_begin(struct atlas_state *own, struct err *err)
     return 0;
 }
 
-/* Run the texts of this process. Behind the first segment they need the warm-up's intervals. */
+/* Run the texts of this process. Segments after the first need the intervals from the warm-up. */
 static int run_texts(struct atlas_state *own, struct err *err)
 {
     struct driver *driver = own->driver;
@@ -534,7 +538,7 @@ static int run_texts(struct atlas_state *own, struct err *err)
     return failed;
 }
 
-/* The path of a segment in the folder of a shard, such as atlas.2-of-4/07.part. */
+/* The path of a segment's file in the folder of a shard, such as atlas.2-of-4/07.part. */
 static const char *find_shard(struct atlas_state *own, size_t segment, struct err *err)
 {
     const char *folder = own->driver->output.path, *lacking = NULL;
@@ -604,7 +608,7 @@ static int write_all(struct atlas_state *own, struct err *err)
     return err_if(failed || remove_segments(own, err));
 }
 
-/* Without files of segments, an atlas that is there is finished. */
+/* Run the command. An existing atlas is finished if it has no files of segments. */
 static int run_atlas(struct driver *driver, struct err *err)
 {
     struct atlas_state *own = driver->state;
@@ -650,7 +654,7 @@ static int atlas_command(const struct options *options, struct err *err)
         : shard.count ? arena_format(&arena, err, "%s.%zu-of-%zu/", path, shard.index, shard.count)
                       : arena_format(&arena, err, "%s/", path);
     own.output.force |= options->batch.resume;
-    own.batch.shard = NULL; /* not of the driver: the shards have one result */
+    own.batch.shard = NULL; /* the driver must not divide the texts: all shards share one result */
     int failed = !own.output.path || driver_prepare(&driver, &atlas_task, &own, err);
     struct atlas_state *state = driver.state;
     if (!failed) {

@@ -14,10 +14,11 @@ struct promotion;
 struct stream;
 struct target_folder;
 
-enum { ATLAS_PAIRS = 20, ATLAS_PROMOTED = 10 }; /* numbers for a head */
-enum { ATLAS_SEGMENTS = 16 };                   /* segments of a corpus, each in its file */
+/* numbers of pairs and of promoted tokens that are kept for each head */
+enum { ATLAS_PAIRS = 20, ATLAS_PROMOTED = 10 };
+enum { ATLAS_SEGMENTS = 16 }; /* number of segments of a corpus; each has its own file */
 
-/* A text of the corpus that is read again for an example. */
+/* A text of the corpus that is read again because an example shows it. */
 struct atlas_item {
     size_t index; /* index of the item; SIZE_MAX: none yet */
     struct item item;
@@ -26,40 +27,44 @@ struct atlas_item {
 };
 
 struct atlas_state {
-    struct heads_state heads; /* must be the first: hooks of heads get this state */
-    struct atlas atlas;       /* of the segment that runs; at the end of all */
-    struct head_sums sums;    /* of the texts of this segment */
+    /* must be the first member: hooks of `heads` get a pointer to this struct */
+    struct heads_state heads;
+    struct atlas atlas;    /* the current segment's examples; at the end, all segments' */
+    struct head_sums sums; /* sums of the scores over the texts of this segment */
     struct driver *driver;
     bool is_headvis, is_counted;
-    size_t usable;                     /* texts of two tokens or more */
+    size_t usable;                     /* number of texts of two tokens or more */
     size_t bounds[ATLAS_SEGMENTS + 1]; /* the first item of each segment */
-    size_t segment, end_segment;       /* that runs; after the last of this process */
+    /* `segment`: the current one; `end_segment`: one after the last of this process */
+    size_t segment, end_segment;
     struct job_shard shard;
-    size_t first, warmed; /* items that run: from `first`, and before `warmed` */
+    /* items from `first` run; so do all items before `warmed`, for the warm-up */
+    size_t first, warmed;
     const char *identity; /* identity of the state in the file of a segment */
     const char *against;  /* folder of another atlas; NULL: none */
-    float *others;        /* [scores, heads] its scores; NULL: none */
+    float *others; /* [scores, heads] scores of the atlas in `against`; NULL: no other atlas */
     struct atlas_item reread;
-    struct head_result result;    /* when all texts are added */
-    struct atlas_mass *keys;      /* [heads, ATLAS_PROMOTED] keys with the most weight */
-    size_t *key_counts;           /* [heads] */
-    struct promotion *promotions; /* [heads, ATLAS_PROMOTED] of these keys; NULL: not known */
+    struct head_result result; /* the scores, after all texts were added */
+    struct atlas_mass *keys;   /* [heads, ATLAS_PROMOTED] keys with the most weight */
+    size_t *key_counts;        /* [heads] number of `keys` of each head */
+    /* [heads, ATLAS_PROMOTED] tokens that `keys` promote; NULL: not known */
+    struct promotion *promotions;
     struct table tables[ATLAS_TABLES];
 };
 
 /* Read a text into own->source. */
 int atlas_item_read(struct atlas_state *own, size_t index, struct err *err);
 
-/* An atlas_ids whose context is the state. */
+/* The token ids of an item, as a function of type atlas_ids; `own` is the struct atlas_state. */
 const uint32_t *atlas_item_ids(void *own, size_t index, struct err *err);
 
-/* The score of a head. */
+/* The value of score number `score` of a head. */
 double atlas_score(const struct atlas_state *own, size_t score, size_t head);
 
-/* Whether a layer has a head of this index: layers may have fewer heads than others, or none. */
+/* True if this head exists: a layer may have fewer heads than others, or none. */
 bool atlas_has_head(const struct atlas_state *own, size_t head);
 
-/* Write a file of the atlas: of a table, or of a head. */
+/* Write one file of the atlas; `index` is the number of a table or of a head. */
 typedef int atlas_writer(struct stream *out, struct atlas_state *own, size_t index,
                          struct err *err);
 
@@ -73,16 +78,16 @@ struct atlas_file {
 int atlas_write_file(struct atlas_state *own, const struct atlas_file *file,
                      const struct target_folder *folder, struct err *err);
 
-/* Write a file into a subfolder of the atlas; or one file per head, named by the head before
- * `name`: "L1H3.js". */
+/* Write a file into the subfolder `name` of the atlas; or, with `of_heads`, a file for each head,
+ * which has the head before its name: "L1H3.js". */
 int atlas_write_folder(struct atlas_state *own, const char *name, const struct atlas_file *file,
                        bool of_heads, struct err *err);
 
-/* Write all files, as an atlas or as the tree of HeadVis. */
+/* Write all files: atlas_write as an atlas, headvis_write as the folders of HeadVis. */
 int atlas_write(struct atlas_state *own, struct err *err);
 int headvis_write(struct atlas_state *own, struct err *err);
 
-/* The page; if it is split, it loads the entries of a head's examples from a script. */
+/* Write the page. A page that is split loads the entries of a head's examples from a script. */
 bool atlas_page_is_split(const struct atlas_state *own);
 atlas_writer atlas_page_write, atlas_page_write_entries;
 

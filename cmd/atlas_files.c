@@ -29,7 +29,7 @@ static size_t count_heads(const struct atlas_state *own)
     return own->atlas.layers * own->atlas.across;
 }
 
-/* Find the keys with the most weight of each head, and the tokens that these keys promote. */
+/* For each head, find the keys with the most weight, and the tokens that these keys promote. */
 static int promote(struct atlas_state *own, struct err *err)
 {
     struct viewer *viewer = &own->driver->session.viewer;

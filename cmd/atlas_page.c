@@ -1,5 +1,5 @@
-/* atlas_page.c: the atlas as one page that needs no network: styles and controls, the data as JSON,
- * and the program that draws it (lib/draw/page/atlas.js). */
+/* atlas_page.c: writes the atlas as one HTML page that needs no network: styles and controls, the
+ * data as JSON, and the script that draws them (lib/draw/page/atlas.js). */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -15,12 +15,14 @@ enum {
     SHARE_MAX = 255,
     KEY_MAX = 65535,
     ENTRY_BYTES = 3,
-    PAGE_BYTES = 10 << 20, /* bytes of the entries of all examples, about; else the page is split */
+    /* approximate bytes of the entries of all examples; a larger page is split */
+    PAGE_BYTES = 10 << 20,
 };
 
 /* --- the texts of examples, once each --------------------------------------------------------- */
 
-/* Number the texts of all examples in the order of the corpus: numbers [items], 0: not kept. */
+/* Number the texts of all examples in the order of the corpus, from 1. Returns the number of each
+ * item, 0 for a text that is in no example; NULL on failure. */
 static size_t *number_texts(const struct atlas_state *own, struct arena *arena, struct err *err)
 {
     const size_t count = own->driver->items.count;
@@ -107,8 +109,8 @@ bool atlas_page_is_split(const struct atlas_state *own)
     return bytes > PAGE_BYTES;
 }
 
-/* Write the entries of an example in base64: of each query their number, then the key (16 bits) and
- * the weight in 255ths of each. */
+/* Write the entries of an example in base64: for each query a count, then that many entries, each a
+ * key (16 bits) and its weight (8 bits, in 255ths). */
 static int put_entries(struct json_writer *json, const struct atlas_state *own,
                        const struct atlas_example *example, struct err *err)
 {
@@ -133,7 +135,7 @@ static int put_entries(struct json_writer *json, const struct atlas_state *own,
     return err_if(failed);
 }
 
-/* The entries of all examples of a head, from the highest interval to the lowest. */
+/* Write the entries of all examples of a head, from the highest interval to the lowest. */
 static int put_all_entries(struct json_writer *json, const char *name,
                            const struct atlas_state *own, size_t index, struct err *err)
 {
@@ -159,7 +161,7 @@ int atlas_page_write_entries(struct stream *out, struct atlas_state *own, size_t
     return failed;
 }
 
-/* Write examples as [interval, text, max]. */
+/* Write the examples of a head, each as [interval, text number, largest weight]. */
 static int put_head(struct json_writer *json, struct atlas_state *own, size_t index,
                     const size_t *numbers, struct err *err)
 {
@@ -204,7 +206,8 @@ static int put_head(struct json_writer *json, struct atlas_state *own, size_t in
 
 /* --- --against -------------------------------------------------------------------------------- */
 
-/* The value of a field of a record of another heads.csv, NaN if there is none. */
+/* The value of the field `name` in a record of the other atlas's heads.csv; NaN if the field is
+ * missing. */
 static double other_value(const struct csv_record *names, const struct csv_record *record,
                           const char *name)
 {

@@ -1,5 +1,5 @@
-/* attribute.c: `attn-cli attribute`: where a logit comes from: a sum of parts, or the saliency of
- * tokens; and with --head a score of attention (attribute_score.c). */
+/* attribute.c: `attn-cli attribute`: explains a logit as a sum of parts or by the saliency of
+ * tokens; with --head it explains an attention score (attribute_score.c). */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -96,27 +96,29 @@ const struct command command_attribute = {
     .draws = true,
 };
 
-/* What is asked about one text, in one of three modes. */
+/* The options of one text, in one of three modes. */
 struct attribute_job {
     enum { SPLIT_LOGIT, SALIENCY, SPLIT_SCORE } mode;
-    struct question question; /* --answer and --query; not of a score */
+    struct question question; /* --answer and --query; not used for an attention score */
     union {
         struct attribution_plan logit;
-        struct saliency_job { /* --by token */
+        struct saliency_job { /* options of --by token */
             struct saliency_plan plan;
-            uint32_t baseline; /* --baseline, if it is a token */
+            uint32_t baseline; /* the token of --baseline, if it names a token */
         } saliency;
-        struct score_job score; /* --head */
+        struct score_job score; /* options of --head */
     };
-    struct attribution found; /* a logit or score, and the sum of its parts; not of saliency */
+    /* a logit or score, and the sum of its parts; not used for saliency */
+    struct attribution found;
 };
 
-/* The largest remainder of all texts, for a note. */
+/* The largest difference of a logit or score from the sum of its parts, over all texts, for a
+ * note. */
 struct remainder {
     double most;
     size_t texts;
-    const char *what;       /* score, logit or logit difference */
-    char logit[NOTE_BYTES]; /* of the first text */
+    const char *what;       /* name of the explained value: score, logit or logit difference */
+    char logit[NOTE_BYTES]; /* description of the first text's logit */
 };
 
 static int prepare(void *state, struct driver *driver, struct err *err)
@@ -238,7 +240,7 @@ static int run_saliency(struct job *job, const struct group *group, struct facts
 
 /* --- all modes -------------------------------------------------------------------------------- */
 
-/* Choose a mode, which each text of a table may have for itself, and read its options. */
+/* Choose the mode, which may differ for each text of a table, and read the options of the mode. */
 static int read_options(struct attribute_job *own, struct driver *driver, struct job *job,
                         struct arena *arena, struct err *err)
 {
@@ -285,7 +287,8 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
     return own ? read_options(own, driver, job, arena, err) : -1;
 }
 
-/* Saliency runs a text once for each point. */
+/* Tell the viewer how many tokens will run: saliency runs a text once for each interpolation
+ * point. */
 static void expect(void *state, struct driver *driver, size_t tokens)
 {
     struct viewer *viewer = &driver->session.viewer;
@@ -314,7 +317,7 @@ static int run_text(struct job *job, const struct group *group,
     }
 }
 
-/* Progress counts points, not layers. */
+/* Run a group of texts. With saliency, progress counts interpolation points instead of layers. */
 static int run(void *state, const struct group *group, struct err *err)
 {
     const struct progress_sink **progress = &group->viewer->machine.progress;
@@ -333,7 +336,7 @@ static int add(void *state, struct job *job, struct err *err)
     struct remainder *remainder = state;
     const struct attribute_job *own = job->own;
     (void)err;
-    if (own->mode == SALIENCY) /* the table's note says it */
+    if (own->mode == SALIENCY) /* a note at the table already says so */
         return 0;
     remainder->most = fmax(remainder->most, fabs(own->found.logit - own->found.sum));
     remainder->what = own->mode == SPLIT_SCORE     ? "score"

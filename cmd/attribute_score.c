@@ -8,7 +8,7 @@
 #include "model/features.h"
 #include "question_job.h"
 
-/* Read the position of a token; a word in its place was replaced before (positions.c). */
+/* Read the index of a token. A word was already replaced by its index (positions.c). */
 static int parse_token(size_t *index, const char *option, const char *text, size_t size,
                        size_t count, struct err *err)
 {
@@ -18,8 +18,8 @@ static int parse_token(size_t *index, const char *option, const char *text, size
                            option, count - 1, (int)size, text);
 }
 
-/* Read --key: a key, and after a colon the other side of the comparison of its score: another key,
- * `mean` or `weights`. */
+/* Read --key: a key, and after a colon what its score is compared with: another key, `mean` or
+ * `weights`. */
 static int parse_key(struct score_plan *plan, const struct options *options, size_t keys,
                      struct err *err)
 {

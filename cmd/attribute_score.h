@@ -1,4 +1,4 @@
-/* attribute_score.h: `attn-cli attribute --head`: a score of attention as a sum of parts. */
+/* attribute_score.h: `attn-cli attribute --head`: explains an attention score as a sum of parts. */
 #pragma once
 
 #include "measure/score_attribution.h"
@@ -8,13 +8,14 @@ struct driver;
 struct group;
 struct job;
 
-/* What is asked about one text. */
+/* The options of one text. */
 struct score_job {
     struct score_plan plan;
-    struct text_with_source corrupt; /* --corrupt */
+    struct text_with_source corrupt; /* the text of --corrupt */
 };
 
-/* Read --head and the options that go with it; those that name tokens, only if there is a job. */
+/* Read --head and the options that belong to it. Options that name tokens are read only if `job` is
+ * not NULL. */
 int score_job_read(struct score_job *own, struct driver *driver, struct job *job,
                    struct arena *arena, struct err *err);
 

@@ -1,6 +1,6 @@
-/* batch_command.c: `attn-cli batch`: runs another command on many texts and settings, resumable.
- *
- * The loop is in driver.c. This file has the facts of the log's header, --dry-run and --join. */
+/* batch_command.c: `attn-cli batch`: runs another command on many texts and settings; can be
+ * resumed. The loop is in driver.c. This file writes the facts in the log's header, and has
+ * --dry-run and --join. */
 #include <limits.h>
 #include <math.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static bool done_at(struct value *value, size_t index, const struct command_list
 }
 static const struct value_list values_done = {"done", NULL, done_at};
 
-/* Options that --sweep may vary in a batch of `run`. */
+/* List the options that --sweep may vary when a batch runs `run`. */
 static bool settings_at(struct value *value, size_t index, const struct command_list *all)
 {
     (void)all;
@@ -119,7 +119,8 @@ static void add_digest(struct buf *text, const char *name, const char *digits)
     buf_format(text, "%s%s sha256:%s", text->size ? ", " : "", name, digits);
 }
 
-/* Append a file with the hash of its bytes. `read` is the file if it was read before, else NULL. */
+/* Append the name of a file and the hash of its bytes. `read` is its content if it was read before,
+ * else NULL. */
 static int add_file(struct buf *text, const char *path, const struct file *read, struct err *err)
 {
     char digits[SHA256_DIGITS + 1];
@@ -129,8 +130,8 @@ static int add_file(struct buf *text, const char *path, const struct file *read,
     return 0;
 }
 
-/* Append a model with a hash of its config, the files of its tokenizer and, as weights are large,
- * a sample of the weights. */
+/* Append the name of a model and a hash of its config, the files of its tokenizer and a sample of
+ * its weights, since all weights are large. */
 static int add_model(struct buf *text, const char *name, struct err *err)
 {
     struct model model = {0};
@@ -161,7 +162,7 @@ static int add_model(struct buf *text, const char *name, struct err *err)
     return err_if(failed);
 }
 
-/* Files that results depend on. `seen` has the files that options name, once each. */
+/* The files that results depend on. `seen` contains each file that options name, once. */
 struct inputs {
     struct buf text;
     struct texts seen;
@@ -178,12 +179,12 @@ static int add_input(void *context, const char *path, struct err *err)
                   add_file(&inputs->text, path, NULL, err));
 }
 
-/* Append all models, and the files of all settings, also of settings of other shards. bf16 results
- * also depend on the machine's bf16 instructions. */
+/* Append all models, and the files of all settings, including the settings of other shards. bf16
+ * results also depend on the machine's bf16 instructions. */
 static int add_files(struct buf *models, struct inputs *inputs, const struct driver *driver,
                      struct err *err)
 {
-    struct sweep sweep; /* driver->sweep has the values of the open setting */
+    struct sweep sweep; /* a copy; driver->sweep has the values of the open setting */
     const char *path = driver->items.path;
     if ((path && add_file(&inputs->text, shown_path(path), &driver->items.file, err)) ||
         sweep_read(&sweep, driver->options, inputs->arena, err))
@@ -210,7 +211,8 @@ static int add_files(struct buf *models, struct inputs *inputs, const struct dri
 
 /* --- a batch ---------------------------------------------------------------------------------- */
 
-/* True if a batch can keep a log: not for standard output, a device or a pipe. */
+/* True if a batch can keep a log next to its output: a file or folder, but not standard output, a
+ * device or a pipe. */
 static bool gets_log(const char *path)
 {
     struct stat status;
@@ -392,7 +394,8 @@ static int batch_command(const struct options *options, struct err *err)
     heap_give_back();
     if (options_exclude(&own, "resume", "force", err))
         return -1;
-    if (first && (!strchr(first, ' ') || file_exists(first))) { /* the file, as with --file */
+    /* the operand names a file, as --file does */
+    if (first && (!strchr(first, ' ') || file_exists(first))) {
         if (operands->count > 1 || own.input.file)
             return err_usage(err, "expected one file, found '%s' as well",
                              operands->count > 1 ? operands->items[1] : own.input.file);

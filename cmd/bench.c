@@ -81,7 +81,8 @@ const struct command command_bench = {
 
 enum { LENGTHS_MAX = 64, TOKENS_MAX = 1000000, WIDTH_MAX = 4096, WIDTH_TOKENS = 1024 };
 
-static const double SECONDS_MOST = 0.5; /* if 256 tokens need more, 1024 are no default length */
+/* 1024 tokens are a default length only if 256 tokens run in this time */
+static const double SECONDS_MOST = 0.5;
 
 struct bench_run {
     const struct options *options;
@@ -94,7 +95,8 @@ struct bench_run {
     struct arena arena;
 };
 
-/* The value of an option, a list of numbers up to `most`; `text` is NULL: not given. */
+/* A list of numbers up to `most`, the value of an option; `text` is NULL if the option was not
+ * given. */
 struct size_list {
     const char *option, *text;
     long long most;
@@ -161,7 +163,8 @@ static int parse_options(struct bench_run *run, struct err *err)
     return precision_choose(&run->plan.precision, options->model.precision, err);
 }
 
-/* Use the model of --shape, single heads for --growth without a model, or else the given model. */
+/* Find the model: from --shape; single heads for --growth without a model; or else the given
+ * model. */
 static int find_folder(struct bench_run *run, struct err *err)
 {
     const char *name = NULL;
@@ -180,14 +183,15 @@ static int find_folder(struct bench_run *run, struct err *err)
                        : shape_make_head(new_model, width, err))
             return -1;
         run->folders[i] = new_model->folder;
-        if (heap_expect(new_model->files[0].size, run->folders[i].path, err)) /* to pack weights */
+        /* memory to pack the weights */
+        if (heap_expect(new_model->files[0].size, run->folders[i].path, err))
             return -1;
     }
     return 0;
 }
 
-/* Measure and write the result. Note the least certain exponent of times if it may be off by 0.25
- * or more. */
+/* Measure and write the result. Print a note about the least certain exponent of the times if its
+ * error may be 0.25 or more. */
 static int measure(struct bench_run *run, struct err *err)
 {
     const struct options *options = run->options;

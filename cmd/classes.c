@@ -1,5 +1,5 @@
-/* `attn-cli score --classes`: the probabilities of classes, for models with a classifier instead of
- * a head of tokens; `run` shows them as well. */
+/* `attn-cli score --classes`: prints the probabilities of classes, for models that have a
+ * classifier instead of an output for tokens; `run` also shows them. */
 #include "classes.h"
 
 #include <math.h>
@@ -40,8 +40,8 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
     return 0;
 }
 
-/* The share of an item in e^x of `count` items that are `step` apart; or, each by itself, 1 / (1 +
- * e^-x). */
+/* The probability of an item: its share in the sum of e^x over `count` items that are `step` apart
+ * in memory; with `logistic`, 1 / (1 + e^-x), independent of other items. */
 static double probability(const float *x, size_t item, size_t count, size_t step, bool logistic)
 {
     double sum = 0, at = (double)x[item * step];

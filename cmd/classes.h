@@ -8,7 +8,7 @@ struct viewer;
 
 extern const struct task classes_task; /* score --classes */
 
-/* Put a table of classes in place of the logits, the last array of a report: of a text each class;
- * of tokens the best class of each; of an answer the best token of `start` and `end`. */
+/* Replace the logits, the last array of a report, by a table of classes: all classes of a text, the
+ * best class of each token, or the best tokens for the `start` and `end` of an answer. */
 int classes_show(struct report *report, const struct viewer *viewer, struct arena *arena,
                  struct err *err);

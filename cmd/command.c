@@ -29,7 +29,7 @@ const struct command *command_find(const struct command_list *all, const char *n
         nearest_offer(&nearest, all->items[i]->name);
     }
     const char *near = nearest.name;
-    if (strchr(name, ' ')) /* probably a text */
+    if (strchr(name, ' ')) /* the name contains a blank: it is probably a text */
         err_usage(err, "unknown command '%s': did you mean 'attn-cli run \"%s\"'?", name,
                   strlen(name) <= NAME_BYTES ? name : "…");
     else if (near)
@@ -39,7 +39,8 @@ const struct command *command_find(const struct command_list *all, const char *n
     return NULL;
 }
 
-/* Find the command of a batch, --do, anywhere on the line: its options are valid before --do. */
+/* Find --do, which names the command of a batch, anywhere on the line: options of that command are
+ * valid even before --do. */
 static int find_done(struct option_set *set, char *const *arguments, struct err *err)
 {
     for (; *arguments && strcmp(*arguments, "--") != 0; arguments++) {
@@ -110,7 +111,8 @@ int command_start(const struct command *command, const struct options *options, 
     if (options->batch.dry_run || progress_is_quiet() || output_is_standard(path) ||
         !isatty(STDERR_FILENO))
         return 0;
-    if (stat(path, &status) == 0 && S_ISREG(status.st_mode)) { /* "weights.csv: 12.3 KiB" */
+    /* print a line such as "weights.csv: 12.3 KiB" */
+    if (stat(path, &status) == 0 && S_ISREG(status.st_mode)) {
         label_line(&line, path, strlen(path));
         buf_format(&line, ": %s\n", num_size(size, (uint64_t)status.st_size));
         if (!line.out_of_memory)

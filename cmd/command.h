@@ -1,4 +1,4 @@
-/* command.h: the rows of commands, how one is started, and signals. */
+/* command.h: the table of commands, how a command is started, and signals. */
 #pragma once
 
 #include "base/err.h"
@@ -11,36 +11,41 @@ struct task;
 /* Run a command. Returns 0, or -1 with `err`. */
 typedef int command_verb(const struct options *options, struct err *err);
 
-enum { OPTION_USES = 8 /* limit for the shared tables of a command */ };
+enum { OPTION_USES = 8 /* most shared tables of options that a command has */ };
 
-/* A row of the table of commands, in the file that also has its options. */
+/* A row of the table of commands; it is in the file that also has the command's options. */
 struct command {
     const char *name;
-    const char *heading;     /* heading in the overview; NULL: not listed */
-    const char *about;       /* one line of help */
-    const char *operands;    /* operands in the usage line, after the options; "": none */
-    const char *examples;    /* lines, each complete for a shell */
-    const struct task *task; /* hooks for the driver, used by `batch` as well; NULL: no driver */
-    const struct task *(*choose)(const struct options *options); /* NULL: always `task` */
-    command_verb *run;                            /* NULL: the driver runs the task */
-    const struct option_row *options;             /* options of this command alone */
-    const struct option_row *shared[OPTION_USES]; /* running_options follow them */
+    const char *heading;  /* heading in the overview; NULL: not listed */
+    const char *about;    /* the line of help about the command */
+    const char *operands; /* operands in the usage line, after the options; "": none */
+    const char *examples; /* examples in help: lines, each a complete shell command */
+    /* hooks for the driver, also used by `batch`; NULL: the command needs no driver */
+    const struct task *task;
+    /* chooses the task by the options; NULL: always `task` */
+    const struct task *(*choose)(const struct options *options);
+    command_verb *run;                /* NULL: the driver runs the task */
+    const struct option_row *options; /* table of the options of this command alone */
+    /* tables of shared options; running_options are always added */
+    const struct option_row *shared[OPTION_USES];
     const char *without; /* shared options that the command lacks: "ids source"; NULL: none */
-    const struct value_list *operand_values; /* values of operands; NULL: any */
-    const struct command *done;              /* batch: the command that runs without --do */
-    bool draws; /* it writes one result, the same each time, also as a figure or a page, and nothing
-                 * else: `again --run` runs it */
-    const char *without_tokenizer;   /* advice for models that have none; NULL: --ids */
-    bool draws_pages, draws_folders; /* all that it writes are pages; folders with figures */
+    const struct value_list *operand_values; /* valid operands; NULL: any text */
+    const struct command *done; /* for batch: the command that runs without --do; NULL: not batch */
+    /* all that it does is write one result, the same each time, which may be a figure or a page:
+     * `again --run` runs it */
+    bool draws;
+    const char *without_tokenizer; /* advice if a model has no tokenizer; NULL: use --ids */
+    /* `draws_pages`: it writes only pages; `draws_folders`: it writes folders with figures */
+    bool draws_pages, draws_folders;
 };
 
-/* Commands, in the order of help. */
+/* A list of commands, in the order of the help page. */
 struct command_list {
     const struct command *const *items;
     size_t count;
 };
 
-/* All commands: for main and attn_report alone. Others have options->set.all. */
+/* All commands. Only main and attn_report use this list; other code uses options->set.all. */
 extern const struct command_list all_commands;
 
 extern const struct command command_run, command_heads, command_explain, command_page,
@@ -49,7 +54,7 @@ extern const struct command command_run, command_heads, command_explain, command
     command_atlas, command_features, command_batch, command_bench, command_init, command_train,
     command_lesson, command_help;
 
-/* All options of a command; of batch, as without --do. */
+/* All options of a command. For batch, they are the options without --do. */
 static inline struct option_set command_set(const struct command *command)
 {
     return (struct option_set){.command = command, .done = command->done};
@@ -59,7 +64,8 @@ static inline struct option_set command_set(const struct command *command)
 const struct command *command_find(const struct command_list *all, const char *name,
                                    struct err *err);
 
-/* Parse the arguments after the command's name; a batch also has the options of --do. */
+/* Parse the arguments after the command's name. A batch also accepts the options of the command of
+ * --do. */
 int command_parse(struct options *options, const struct command_list *all,
                   const struct command *command, char **arguments, struct arena *arena,
                   struct err *err);
@@ -74,10 +80,11 @@ static inline const struct task *command_task(const struct command *command,
 /* Run a command with parsed options. */
 int command_start(const struct command *command, const struct options *options, struct err *err);
 
-/* Functions of commands that other code runs as well: `run` and lessons. */
+/* Commands that other code also runs: `run` and lessons. */
 extern command_verb page_command, explain_command;
 
-/* Print the help of a set's command; print the version of the program. */
+/* `help_of` prints the help page of the command; `help_version` prints the version of the
+ * program. */
 int help_of(const struct option_set *set, struct err *err);
 int help_version(struct err *err);
 

@@ -68,10 +68,11 @@ const struct command command_compare = {
 };
 
 struct compare_run {
-    struct options options; /* without --attention and without operands that are models */
+    /* the options without --attention and without operands that name models */
+    struct options options;
     struct output output;
     struct items items;
-    struct session *sessions; /* [count] one, or one for each model */
+    struct session *sessions; /* [count] open models: one, or one for each model that is compared */
     size_t count;
     const struct text_with_source *pairs;
     struct selection selection;
@@ -131,7 +132,7 @@ static int tokenize_all(struct compare_run *run, struct err *err)
 
 /* --- comparisons ------------------------------------------------------------------------------ */
 
-/* Refuse passes that need more memory than the weights of all models leave. */
+/* Refuse passes that need more memory than is left after the weights of all models. */
 static int expect(struct compare_run *run, double bytes, struct err *err)
 {
     struct weights_bytes weights = {0, 0};
@@ -169,7 +170,8 @@ static int compare(struct compare_run *run, struct comparison_run *runs, size_t 
     }
     if (expect(run, bytes, err))
         return -1;
-    char hashes[2][SHA256_DIGITS + 1]; /* hashes of all weights: the first model's, another's */
+    /* hashes of all weights: [0] of the first model, [1] of another model */
+    char hashes[2][SHA256_DIGITS + 1];
     for (size_t i = 0; i < run->count && run->count > 1; i++) {
         weights_hash(&run->sessions[i].viewer.model.weights, hashes[i > 0]);
         runs[i].equal_weights = i && strcmp(hashes[0], hashes[1]) == 0;
@@ -180,7 +182,7 @@ static int compare(struct compare_run *run, struct comparison_run *runs, size_t 
     return failed ? -1 : output_write_table(&run->output, &report, &run->options, NULL, err);
 }
 
-/* Compare dense attention without edits with each kind of --attention, with the edits. */
+/* Compare dense attention without edits with each mechanism of --attention, with edits. */
 static int compare_settings(struct compare_run *run, const struct options *options, struct err *err)
 {
     static const struct mechanism dense;
@@ -276,8 +278,8 @@ static int compare_models(struct compare_run *run, const struct options *options
 
 /* --- tensors of another program --------------------------------------------------------------- */
 
-/* Refuse tensors that do not fit into memory, whatever the text is: of a log, which leaves out
- * numbers, they may be larger than the file. */
+/* Refuse tensors that do not fit into memory with any text. In a dump that leaves out numbers,
+ * tensors may be larger than the file. */
 static int expect_numbers(const struct dump *dump, const char *path, struct err *err)
 {
     double numbers = 0;
@@ -352,8 +354,9 @@ static int compare_dump(struct compare_run *run, const struct options *options, 
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-/* List the models of --model and of operands. If there are several, operands that are models are
- * removed; if fewer, and no --attention or edit, an operand of one word is refused as misspelt. */
+/* List the models of --model and of operands. If there are several, remove the operands that name
+ * models. If there are fewer, and no --attention or edit, refuse an operand of one word as a
+ * misspelt model. */
 static int find_models(struct texts *models, struct options *options, struct arena *arena,
                        struct err *err)
 {
@@ -387,7 +390,8 @@ static int compare_command(const struct options *options, struct err *err)
                  output_choose_table(&run.output, &options->output, err);
     bool of_models = !failed && models.count > 1;
     if (of_models)
-        run.options.model.names = models; /* for items_open: does a tokenizer join pairs? */
+        /* items_open asks whether a tokenizer joins pairs of texts */
+        run.options.model.names = models;
     size_t count = of_models ? models.count : 1;
     failed = failed || !(run.sessions = arena_alloc(&arena, count, sizeof *run.sessions, err));
     for (; !failed && run.count < count; run.count++)

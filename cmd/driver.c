@@ -16,14 +16,16 @@
 enum {
     GROUP_TOKENS = 1024, /* texts that share a pass have at most this many tokens */
     GROUP_TEXTS = 256,
-    GROUPS_OF_THREAD = 4,        /* most groups per thread that are read at once */
-    HELD_BYTES = 1 << 30,        /* limit for the results of all threads in memory */
-    TOKEN_BYTES = 400,           /* bytes of a token with its labels, about */
-    MEAN_BYTES = 16,             /* bytes of a number in --mean texts: sums, counts, the mean */
+    GROUPS_OF_THREAD = 4, /* largest number of groups per thread that are read at once */
+    HELD_BYTES = 1 << 30, /* limit for the results of all threads in memory */
+    TOKEN_BYTES = 400,    /* approximate bytes of a token with its labels */
+    /* bytes of memory for each number with --mean texts: its sum, count and mean */
+    MEAN_BYTES = 16,
     FOLDER_NAME_BYTES_MAX = 200, /* a longer name has the number of the setting instead */
 };
 
-/* The longest time of a group, about: a killed process loses results of about two seconds. */
+/* About the longest time that a group should run, in seconds: a killed process loses results of
+ * about two seconds. */
 static const double group_seconds = 1.5;
 
 /* --- settings --------------------------------------------------------------------------------- */
@@ -36,7 +38,7 @@ static void close_setting(struct driver *driver)
     driver->setting = SIZE_MAX;
 }
 
-/* Name the open setting in an error if there are several. Returns -1. */
+/* Add the open setting to an error message if there are several settings. Always returns -1. */
 static int blame_setting(const struct driver *driver, struct err *err)
 {
     struct buf words = {0};
@@ -51,7 +53,8 @@ static int blame_setting(const struct driver *driver, struct err *err)
     return -1;
 }
 
-/* Open the model of a setting, with its mechanism and edits, unless it is open. */
+/* Open the model of a setting, with its mechanism and edits, unless this setting is already
+ * open. */
 static int open_setting(struct driver *driver, size_t setting, struct err *err)
 {
     struct session *session = &driver->session;
@@ -101,8 +104,8 @@ static const char *name_folder(const struct driver *driver, const struct job *jo
     return buf_keep(&name, arena, err);
 }
 
-/* Set the index of a result, and `blank`, the difference to the number of the item: numbers also
- * count blank and failed texts. */
+/* Set the index of a result, and `blank`, the difference from the item's number: numbers also count
+ * blank and failed texts. */
 static void set_index(struct identity *identity, const struct job *job, size_t index)
 {
     size_t texts = identity->texts;
@@ -110,7 +113,8 @@ static void set_index(struct identity *identity, const struct job *job, size_t i
     identity->blank = job->item.number - (texts ? index % texts : index);
 }
 
-/* Leave out the cells of --regions, which are the text. Returns how many columns are left. */
+/* Remove the columns of --regions, since the text consists of their cells. Returns how many columns
+ * are left. */
 static size_t leave_out_cells(struct identity_column *columns, size_t count,
                               const struct items *items)
 {
@@ -150,7 +154,7 @@ int driver_identify(struct driver *driver, const struct job *job, struct identit
     identity->extra_count = count;
     identity->text_count = text_count;
     if (driver->sweep.of_models && identity->count > identity_texts(identity))
-        identity->model = driver->session.viewer.model.name; /* the result is of one model */
+        identity->model = driver->session.viewer.model.name; /* the result belongs to one model */
     if (job->index == SIZE_MAX)
         identity->texts = 1;
     set_index(identity, job, job->before);
@@ -181,7 +185,7 @@ static bool is_lines(const struct driver *driver)
            format_is(driver->output.format, "json jsonl");
 }
 
-/* Write the bytes of a result, formatted as the result number `index`, as a hexadecimal string. */
+/* Format a result as number `index` of the output, and write its bytes as a hexadecimal string. */
 static int put_output(struct json_writer *json, const char *name, const struct driver *driver,
                       const struct report *report, struct err *err)
 {
@@ -195,14 +199,16 @@ static int put_output(struct json_writer *json, const char *name, const struct d
     return failed;
 }
 
-/* Write a line for a failure, or for a result in a format other than JSON: its folder, or its
- * bytes. The first result also has its bytes as a later result. */
+/* Write the log line of a failure, or of a result in a format other than JSON: the name of its
+ * folder, or its bytes. The line of the first result also contains its bytes as a later result
+ * would have them. */
 static int write_line(struct driver *driver, struct stream *out, const struct job *work,
                       const struct report *report, struct arena *arena, struct err *err)
 {
     struct json_writer json = {.stream = out};
     const struct identity *identity = &report->identity;
-    size_t first = strcspn(identity->item, ","); /* the members after "job" follow the result */
+    /* offset of the members after "job", which are written after the result */
+    size_t first = strcspn(identity->item, ",");
     json_put_open(&json, NULL, '{');
     json_put_integer(&json, "job", (long long)work->number);
     if (work->fault) {
@@ -230,7 +236,7 @@ static int write_line(struct driver *driver, struct stream *out, const struct jo
         set_index(&next.identity, work, 1);
         if (put_output(&json, "output", driver, &own, err) ||
             (identity->index == 0 && put_output(&json, "next", driver, &next, err)))
-            return -1; /* the log ends with half a line, which --resume removes */
+            return -1; /* the log may end with an incomplete line, which --resume removes */
     }
     if (identity->item[first])
         json_put_raw(&json, NULL, identity->item + first + sizeof ",");
@@ -266,7 +272,8 @@ static int write_result(struct driver *driver, struct stream *out, const struct 
                         &(struct target){.stream = out}, &report, &driver->layout, err);
 }
 
-/* Format a result in memory, in a thread that may not write yet, unless it is formatted later. */
+/* Format a result in memory if it will be written as text: a thread does this before its turn to
+ * write. */
 static int make_bytes(struct driver *driver, struct job *work, struct arena *arena, struct err *err)
 {
     const struct output *output = &driver->output;
@@ -281,7 +288,7 @@ static int make_bytes(struct driver *driver, struct job *work, struct arena *are
     return stream_end(&out, failed, err) || buf_check(&work->bytes, err);
 }
 
-/* Write a result, a failure, or a result of a whole setting (driver_write). */
+/* Write the result or the failure of a job, or the result of a whole setting (driver_write). */
 static int write_job(struct driver *driver, struct job *work, struct arena *arena, struct err *err)
 {
     struct stream *out = driver->log ? &driver->log->out : &driver->output.stream;
@@ -291,7 +298,8 @@ static int write_job(struct driver *driver, struct job *work, struct arena *aren
     }
     bool is_array = is_lines(driver) && !driver->log && format_is(driver->output.format, "json");
     bool is_made = work->bytes.size && work->before == driver->written;
-    driver->expected -= work->fault && work->before != SIZE_MAX; /* failed after it was read */
+    /* the job was expected to have a result, but failed after it was read */
+    driver->expected -= work->fault && work->before != SIZE_MAX;
     work->before = driver->written;
     if (is_array)
         stream_text(out, work->number * driver->jobs_of_result == driver->first ? "[" : ",");
@@ -347,9 +355,9 @@ int driver_write(struct driver *driver, const struct report *report, struct err 
 
 /* --- jobs ------------------------------------------------------------------------------------- */
 
-/* Keep the reason why a job failed. The whole command fails outside a batch, unless one of
- * several texts lacks tokens or a position; with --fail-fast, for a result of all texts or an
- * array (--stack), and if memory ran out, since another run may have enough. */
+/* Keep the reason why a job failed. In some cases the whole command fails: outside a batch, unless
+ * one of several texts lacks tokens or a position; with --fail-fast; if one result is made of all
+ * texts, or is an array (--stack); and if memory ran out, since another run may have enough. */
 static int fail_job(const struct driver *driver, struct job *work, struct err *why,
                     struct arena *arena, struct err *err)
 {
@@ -364,7 +372,7 @@ static int fail_job(const struct driver *driver, struct job *work, struct err *w
     return work->message ? 0 : -1;
 }
 
-/* Translate a source without a text. The translation is kept, since jobs are read twice. */
+/* Translate a source that has no text. The translation is kept, since each job is read twice. */
 static int translate(struct driver *driver, struct job *job, struct arena *arena, struct err *err)
 {
     struct arena *kept = &driver->kept;
@@ -378,8 +386,8 @@ static int translate(struct driver *driver, struct job *job, struct arena *arena
                                          &driver->translations[job->number], kept, arena, err));
 }
 
-/* Read a job of the open setting. On failure `why` names the item, unless the reason is --source or
- * --pair, or a task refuses the only text. */
+/* Read a job of the open setting. On failure, the error `why` gets the name of the item, unless the
+ * cause is --source or --pair, or a task refuses the only text. */
 static int read_job(struct driver *driver, size_t number, struct job *work, struct arena *arena,
                     struct err *why)
 {
@@ -401,13 +409,13 @@ static int read_job(struct driver *driver, size_t number, struct job *work, stru
     return is_read && items->count == 1 ? -1 : items_blame(items, work->index, why);
 }
 
-/* The end of the range of jobs of a setting in this process. */
+/* One after the last job of a setting in this process. */
 static size_t end_of_setting(const struct driver *driver, size_t setting)
 {
     return num_min(driver->end, (setting + 1) * driver->items.count);
 }
 
-/* Tell the viewer how many tokens will run: for many, it packs the weights. */
+/* Tell the viewer how many tokens will run: if they are many, the viewer packs the weights. */
 static void expect_tokens(struct driver *driver)
 {
     if (driver->task->expect)
@@ -416,8 +424,9 @@ static void expect_tokens(struct driver *driver)
         viewer_expect(&driver->session.viewer, EXPECT_TOKENS, driver->survey.tokens);
 }
 
-/* Add a job to the totals, and its memory to the memory of a group as read_group will make it, with
- * the result that a thread formats (make_bytes): in a log, hexadecimal digits unless it is JSON. */
+/* Add a job to the totals, and its memory to the memory of its group; groups are formed as in
+ * read_group. The memory includes the result that a thread formats (make_bytes), which in a log is
+ * in hexadecimal digits unless it is JSON. */
 static int survey_job(struct driver *driver, struct job *work, struct err *err)
 {
     struct survey *survey = &driver->survey;
@@ -433,7 +442,8 @@ static int survey_job(struct driver *driver, struct job *work, struct err *err)
     survey->longest = num_max(survey->longest, tokens);
     survey->longest_source = num_max(survey->longest_source, source_tokens);
     dropped_add(&survey->dropped, &work->pair.text, work->index);
-    if (work->index == 0 || work->item.fields[ITEM_SOURCE]) /* --source is the same for all */
+    /* count a --source, which is the same for all items, once */
+    if (work->index == 0 || work->item.fields[ITEM_SOURCE])
         dropped_add(&survey->dropped, &work->pair.source, DROPPED_IN_SOURCE);
     bool is_hex = driver->is_batch && !output->to_stdout && !is_lines(driver);
     double cells =
@@ -457,8 +467,8 @@ static int survey_job(struct driver *driver, struct job *work, struct err *err)
     return 0;
 }
 
-/* The number of groups that are read and run together, in several threads; 1: all threads share
- * each pass. Many short jobs run in groups, as many as fit into memory. */
+/* The number of groups that are read and run together, in several threads. 1: a single group at a
+ * time, whose passes use all threads. Many short jobs run in groups, as many as fit into memory. */
 static size_t groups_at_once(const struct driver *driver)
 {
     const struct survey *survey = &driver->survey;
@@ -468,7 +478,8 @@ static size_t groups_at_once(const struct driver *driver)
     double held = survey->most.memory.held + survey->most.formatted;
     double left = (double)heap_available() - (double)survey->weights.heap - survey->sums -
                   (double)threads * survey->most.memory.during;
-    double room = fmin(HELD_BYTES, left / 2); /* buffers of text grow to twice their size */
+    /* half of the memory: a buffer doubles its size when it grows */
+    double room = fmin(HELD_BYTES, left / 2);
     if (!driver->task->at_once || survey->longest > GROUP_TOKENS || jobs < 2 * threads ||
         threads < 2 || held * (double)threads > room)
         return 1;
@@ -487,7 +498,8 @@ double driver_memory(const struct driver *driver)
                       : bytes + memory->during + memory->held;
 }
 
-/* Refuses jobs beyond the available memory: the system would end the process after minutes. */
+/* Refuse jobs that need more than the available memory: the system would end the process after
+ * minutes. */
 int driver_check(struct driver *driver, struct err *err)
 {
     struct survey *survey = &driver->survey;
@@ -564,8 +576,8 @@ static void group_clear(struct group *group)
     arena_clear(&group->memory);
 }
 
-/* Read the next jobs of the setting, as many as share a pass of `limit` tokens. Jobs that
- * cannot be read do not run. */
+/* Read the next jobs of the setting, as many as fit into a pass of `limit` tokens. Jobs that cannot
+ * be read do not run. */
 static int read_group(struct driver *driver, struct group *group, size_t limit, struct err *err)
 {
     size_t left = end_of_setting(driver, driver->setting) - driver->next;
@@ -601,14 +613,16 @@ static int read_group(struct driver *driver, struct group *group, size_t limit, 
 
 /* --- threads ---------------------------------------------------------------------------------- */
 
-/* Groups that are read and run together: one, or several in threads with a viewer each. */
+/* Groups that are read and run together: one group, or several groups in threads, each with its own
+ * viewer. */
 struct turn {
     struct driver *driver;
-    struct viewer *viewers; /* [threads] */
-    struct group *groups;   /* [most] */
-    size_t most, tokens;    /* limits: of groups, and of the tokens of each */
-    size_t count, written;  /* groups; how many of them were written */
-    pthread_mutex_t mutex;  /* held to write results */
+    struct viewer *viewers; /* [threads] a viewer for each thread */
+    struct group *groups;   /* [most] groups; the first `count` are in use */
+    /* `most`: the largest number of groups; `tokens`: the most tokens in a group */
+    size_t most, tokens;
+    size_t count, written; /* `count`: number of groups; `written`: how many of them were written */
+    pthread_mutex_t mutex; /* held to write results */
     struct err err;
 };
 
@@ -622,7 +636,7 @@ static int write_groups(struct turn *turn)
         if (write_jobs(driver, group->read, group->read_count, group->arena, &turn->err))
             return -1;
         if (group->err.kind) {
-            stream_flush(&driver->output.stream); /* what is complete is printed */
+            stream_flush(&driver->output.stream); /* print what is complete */
             return err_adopt(&turn->err, &group->err);
         }
         snprintf(failures, sizeof failures, "%zu failed", driver->failed);
@@ -634,10 +648,11 @@ static int write_groups(struct turn *turn)
     return 0;
 }
 
-/* Run a group, apply --mean and --words, and write what is complete. A failed pass does not tell
- * which text caused it: each text then runs alone. If one ends the run, those before it are
- * written: the output does not depend on the size of groups. Of several threads, each
- * formats the results of its group in memory (make_bytes) before it waits to write. */
+/* Run a group, apply --mean and --words, and write all results that are complete. A failed pass
+ * does not tell which text caused the failure: each text then runs alone. If a text ends the run,
+ * the texts before it are still written: the output does not depend on the size of groups. If there
+ * are several threads, each formats the results of its group in memory (make_bytes) before it waits
+ * to write. */
 static void run_group(void *context, size_t index, size_t thread)
 {
     struct turn *turn = context;
@@ -681,7 +696,7 @@ static void run_group(void *context, size_t index, size_t thread)
             failed = make_bytes(driver, job, group->arena, &err);
         if (failed) {
             group->read_count = i;
-            group->err = err; /* the first failing text's */
+            group->err = err; /* error of the first text that fails */
         }
     }
     pthread_mutex_lock(&turn->mutex);
@@ -693,8 +708,9 @@ static void run_group(void *context, size_t index, size_t thread)
 
 /* --- the run ---------------------------------------------------------------------------------- */
 
-/* Run the remaining jobs of a setting, turn by turn. The first turn is one group of one text: the
- * speed is not known yet. If it packs weights, the threads' viewers share them afterwards. */
+/* Run the remaining jobs of a setting in turns of several groups. The first turn is a group of one
+ * text, to measure the speed. If the first turn packs weights, the threads' viewers share them
+ * later. */
 static int run_setting(struct driver *driver, size_t setting, struct err *err)
 {
     const struct task *task = driver->task;
@@ -722,7 +738,8 @@ static int run_setting(struct driver *driver, size_t setting, struct err *err)
         size_t tokens = 0;
         double start = clock_seconds();
         double share = (double)(end - driver->next) / (double)jobs * (double)driver->survey.tokens /
-                       (double)threads; /* tokens left for each thread, about */
+                       /* approximate number of tokens that remain for each thread */
+                       (double)threads;
         size_t limit = num_min(turn.tokens, num_max(1, (size_t)share + driver->survey.longest));
         turn.count = turn.written = 0;
         while (turn.count < turn.most && driver->next < end && !failed) {
@@ -733,14 +750,15 @@ static int run_setting(struct driver *driver, size_t setting, struct err *err)
             break;
         if (turn.most == 1)
             run_group(&turn, 0, 0);
-        else /* .work: large, for all threads */
+        else /* group->work is large enough for all threads to share */
             pool_run(viewer->machine.pool, (struct loop){turn.count, 1e12, run_group}, &turn);
         failed = turn.err.kind ? err_adopt(err, &turn.err) : 0;
         double seconds = (clock_seconds() - start) * (double)threads;
         double rate = (double)tokens / seconds * group_seconds;
         if (tokens)
             turn.tokens = rate < GROUP_TOKENS ? num_max((size_t)rate, 1) : GROUP_TOKENS;
-        for (size_t i = 0; turn.most < most && i < threads && !failed; i++) /* first turn */
+        /* after the first turn: threads share its weights */
+        for (size_t i = 0; turn.most < most && i < threads && !failed; i++)
             failed = viewer_share(&viewers[i], viewer, err);
         if (threads > 1)
             turn.viewers = viewers;
@@ -784,7 +802,7 @@ int driver_run(struct driver *driver, size_t done, struct err *err)
     progress_begin(progress, things);
     if (!(is_one && driver->output.format->write) && driver->output.to_stdout &&
         (fstat(STDOUT_FILENO, &status) || !S_ISREG(status.st_mode)))
-        progress->shows = false; /* printed results show the progress */
+        progress->shows = false; /* the printed results already show the progress */
     done *= driver->jobs_of_result;
     progress->before = done;
     driver->next = driver->first + done;
@@ -804,7 +822,8 @@ int driver_run(struct driver *driver, size_t done, struct err *err)
                  dose_report(&report, driver->dose, &driver->kept, err);
         const struct texts *edits = &driver->options->edit.edits;
         report.identity = identity_first(1);
-        if (driver->current.edit.are_swept) /* the edit of all settings, h.0.mlp_out * {s} */
+        /* in the title, show the edit as all settings share it: h.0.mlp_out * {s} */
+        if (driver->current.edit.are_swept)
             report.mechanism =
                 edits->count ? arena_format(&driver->kept, err, "--edit '%s'", edits->items[0])
                              : NULL;
@@ -836,7 +855,7 @@ int driver_prepare(struct driver *driver, const struct task *task, const struct 
     enum items_many many = task->many;
     if (driver->is_batch && (many == ITEMS_ANY || many == ITEMS_PROMPT))
         many = ITEMS_OR_SOURCE;
-    output.force |= driver->is_batch; /* the log checks for existing results */
+    output.force |= driver->is_batch; /* in a batch, the log checks for existing results */
     if (!output.format && output_is_folder(output.path) && !driver->is_batch)
         output.format = task->folder;
     if (!driver->state || session_read_options(&driver->session, err) ||
@@ -867,7 +886,7 @@ int driver_prepare(struct driver *driver, const struct task *task, const struct 
     if (driver->accumulates && driver->shard.count > 1 && settings == 1)
         return err_usage(err, "--shard: expected results to divide, found one result of all texts: "
                               "leave out --shard, or divide the settings of a --sweep");
-    /* the part of this process: at least one setting, as a task may have texts of its own */
+    /* the range of this process: at least one setting, because a task may have texts of its own */
     size_t items = driver->items.count;
     size_t jobs = driver->jobs_of_result = driver->is_batch && driver->accumulates ? items : 1;
     shard_range(&driver->shard, driver->jobs / jobs, &driver->first, &driver->end);

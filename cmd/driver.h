@@ -60,16 +60,19 @@ struct driver;
 
 /* One job, from its texts to its result. */
 struct job {
-    size_t number; /* number of the job; in a result of all items, of the setting */
-    size_t index;  /* index of its item; SIZE_MAX: a result of all items */
+    size_t number; /* number of the job; of the setting, if a result is made of all items */
+    size_t index;  /* index of the job's item; SIZE_MAX: the result is made of all items */
     struct item item;
     struct text_with_source pair; /* the text and its source as tokens */
     void *own;                    /* data of the task, in the arena of `read` */
     struct report report;
     struct memory memory; /* memory of the job's passes and result, set by `read` */
     double result_bytes;  /* bytes of captured tensors in the result, set by `read`; 0: none */
-    size_t before; /* number of earlier results, if no more jobs fail; SIZE_MAX: reading failed */
-    struct buf bytes;    /* the result, formatted by a thread as result number `before`; or empty */
+    /* number of results before this one, if no more jobs fail; SIZE_MAX: the job could not be
+     * read */
+    size_t before;
+    /* the result, formatted by a thread as result number `before`; empty: not formatted yet */
+    struct buf bytes;
     bool is_written;     /* the task wrote the result during the pass */
     enum err_kind fault; /* why there is no result; ERR_NONE: there is one */
     const char *message;
@@ -78,13 +81,14 @@ struct job {
 /* Jobs of one setting that run together. */
 struct group {
     struct driver *driver;
-    struct viewer *viewer; /* with the mechanism of the setting, and the edits of these jobs */
-    struct job **jobs;     /* [count] */
+    /* viewer with the mechanism of the setting and the edits of the group's jobs */
+    struct viewer *viewer;
+    struct job **jobs; /* [count] jobs to run */
     size_t count;
     struct arena *arena; /* freed after the results are written */
 
-    /* For the driver: all jobs that were read; `jobs` lacks those that failed to be read. */
-    struct job *read; /* [read_count] */
+    /* For the driver: all jobs that were read. `jobs` contains only the jobs that could be read. */
+    struct job *read; /* [read_count] all jobs that were read, including those that failed */
     size_t read_count, tokens;
     bool is_done;
     struct err err; /* error that ends the command */
@@ -92,78 +96,89 @@ struct group {
 };
 
 struct task {
-    unsigned fields;      /* as in items_open: columns of a table that this command reads */
+    unsigned fields; /* columns of a table that this command reads, as in items_open: 1 << ITEM_… */
     enum items_many many; /* number of texts that the command reads; a batch reads at least one. A
                            * source without a text is translated, except for ITEMS_PROMPT. */
-    bool begins;          /* adds the beginning token by the rule of session_beginning */
+    bool begins; /* a text gets the model's beginning token, by the rule of session_beginning */
     enum mean_axes means; /* axes that --mean accepts; 0: all */
-    bool alone;           /* each job is a group: its pass is long, its result large */
-    bool at_once;         /* groups may run in parallel: `run` changes only its group */
-    bool accumulates;     /* a setting has one result of all texts, as with --mean texts */
-    const char *way_out;  /* advice for too long texts, not for masked models; NULL: add_advice */
-    const char *pages;    /* the command that writes HTML pages instead; NULL: this one does */
-    const char *folder;   /* default format of files in a folder; NULL or in a batch: none */
-    const char *steps;    /* unit of progress for a single text, such as "layers"; NULL: none */
-    size_t state_bytes;   /* size of the state that all hooks share; zeroed first */
+    /* each job is a group of its own, because its pass is long or its result is large */
+    bool alone;
+    bool at_once;     /* groups may run in parallel, because `run` changes nothing but its group */
+    bool accumulates; /* one result is made of all texts of a setting, as with --mean texts */
+    /* advice if a text is too long, except for masked models; NULL: add_advice gives it */
+    const char *way_out;
+    /* name of the command that writes HTML pages instead; NULL: this command writes them */
+    const char *pages;
+    /* default format of files in a folder; NULL: none. A batch has no default. */
+    const char *folder;
+    const char *steps;  /* unit of progress for a single text, such as "layers"; NULL: none */
+    size_t state_bytes; /* size of the state that all hooks share, in bytes; it begins as zeros */
 
-    /* Hooks; NULL is skipped. driver_check and driver_run both call `read` and `expect`. */
+    /* Hooks, in the order of calls; NULL: nothing to do. Both driver_check and driver_run call
+     * `read` and `expect`. */
 
     /* Check the options before a model is open. */
     int (*prepare)(void *state, struct driver *driver, struct err *err);
 
-    /* What comes before the texts of a setting, in driver->current. NULL: by `begins`. */
+    /* Choose the tokens that begin each text of the setting in driver->current. NULL: `begins`
+     * decides. */
     enum beginning (*beginning)(void *state, const struct driver *driver);
 
-    /* Read options that need the model of a setting, in driver->session.arena. Required. */
+    /* Required. Read the options that need the open model; allocate in driver->session.arena. */
     int (*open)(void *state, struct driver *driver, struct err *err);
 
     /* Tell the viewer how many tokens will run. NULL: the driver calls viewer_expect. */
     void (*expect)(void *state, struct driver *driver, size_t tokens);
 
-    /* Add the memory of a text's passes and result to `job->memory`. Refuse a text, or set
-     * `job->own`, for example to texts that run in its place. Required. */
+    /* Required. Add the memory of a text's passes and result to `job->memory`. May refuse the text,
+     * or set `job->own`, for example to texts that run in its place. */
     int (*read)(void *state, struct driver *driver, struct job *job, struct arena *arena,
                 struct err *err);
 
     /* Called before the first job of a setting runs. */
     int (*begin)(void *state, struct driver *driver, struct err *err);
 
-    /* Fill the report of each job, with group_capture or with other passes. Required. */
+    /* Required. Fill the report of each job, with group_capture or with other passes. */
     int (*run)(void *state, const struct group *group, struct err *err);
 
-    /* Process a job that did not fail, before its result is written; called in the order of the
-     * jobs, while other threads may call `run`. With one setting it may not change the report. */
+    /* Process a job that did not fail, before its result is written. Called in the order of the
+     * jobs, while other threads may call `run`. With only one setting, it may not change the
+     * report. */
     int (*add)(void *state, struct job *job, struct err *err);
 
-    /* Write results: `end` after each setting; `finish` after all, unless a batch keeps a log. */
+    /* Write results. `end` is called after each setting, `finish` after all, unless a batch keeps a
+     * log. */
     int (*end)(void *state, struct driver *driver, struct err *err);
     int (*finish)(void *state, struct driver *driver, struct err *err);
 };
 
 struct driver {
     const struct task *task;
-    const struct options *options; /* of the command line */
+    const struct options *options; /* options of the command line */
     bool is_batch;
     struct items items;
     struct sweep sweep;
     struct job_shard shard;
-    size_t jobs, first, end, next;     /* number of jobs; range of this process; next job to read */
+    /* `jobs`: number of jobs; `first` and `end`: range of this process; `next`: next job to read */
+    size_t jobs, first, end, next;
     size_t first_setting, end_setting; /* range of settings of this process */
-    size_t jobs_of_result;             /* batch with one result per setting: jobs of each; else 1 */
+    /* in a batch with one result per setting, the number of jobs in a setting; else 1 */
+    size_t jobs_of_result;
 
-    /* The open setting. */
+    /* The open setting; the next members belong to it. */
     size_t setting;
     struct options current; /* options of the command line with the values of the setting */
     struct session session;
-    struct edit_store store; /* values of --reference and --from that settings share */
-    size_t group_texts;      /* the most texts of a group */
-    void *state;             /* of the task */
+    /* values for edits, read by --reference and --from; settings share them */
+    struct edit_store store;
+    size_t group_texts; /* largest number of texts in a group */
+    void *state;        /* the task's own state, of task->state_bytes */
 
     /* Totals over the jobs of this process, from driver_check. */
     struct survey {
         size_t tokens, longest, longest_source;
-        struct dropped dropped; /* characters that are not in the vocabulary */
-        double bytes;           /* result_bytes of all jobs */
+        struct dropped dropped; /* number of characters that are not in the vocabulary */
+        double bytes;           /* sum of job->result_bytes over all jobs */
         struct weights_bytes weights;
         double sums; /* bytes of the sums of --mean texts */
         struct group_size {
@@ -171,35 +186,40 @@ struct driver {
             struct memory memory;
             double formatted; /* bytes of results that a thread formats */
         } group, most;        /* the group of the last job; the largest numbers of any group */
-        double held;          /* bytes that all jobs would hold together */
+        double held;          /* bytes of memory that all jobs would need at the same time */
     } survey;
 
-    struct notes notes;           /* notes of `read` hooks; driver_check prints them */
-    struct derivation derivation; /* for every report: from --mean, or set by `open` */
-    struct text_mean mean;        /* with --mean texts: sums of the open setting */
-    const char *columns;          /* of CSV tables, set by `prepare`; NULL: columns of matrices */
-    bool rows_have_columns; /* rows of tables have the columns of the input; set by `prepare` */
-    bool accumulates;       /* see driver_accumulate */
+    struct notes notes; /* notes of `read` hooks; driver_check prints them */
+    /* how results are derived, for every report: from --mean, or set by `open` */
+    struct derivation derivation;
+    struct text_mean mean; /* with --mean texts: sums over the texts of the open setting */
+    /* names of the columns of CSV tables, set by `prepare`; NULL: results are matrices */
+    const char *columns;
+    /* each row of a table repeats the columns of the input; set by `prepare` */
+    bool rows_have_columns;
+    bool accumulates; /* jobs have no results of their own; set by driver_accumulate */
     struct output output;
     struct style style;
     struct layout layout;
-    struct identity identity; /* the first result's */
-    struct dose *dose;        /* a batch with one figure of all results; NULL: none */
+    struct identity identity; /* identity of the first result */
+    struct dose *dose;        /* set if a batch draws one figure of all results, else NULL */
     struct log *log;          /* NULL: results go to `output` */
     size_t failed;            /* number of failed jobs so far */
     const char *failure;      /* message of the first failure */
-    size_t written, expected; /* results so far; results that all jobs read so far will have */
+    /* `written`: results so far; `expected`: results of all jobs that were read so far */
+    size_t written, expected;
     struct progress progress;
-    double seconds;          /* duration of driver_run up to `finish` */
-    struct arena kept;       /* freed with the driver */
-    uint32_t **translations; /* [jobs] ids for sources without a text */
+    double seconds;          /* seconds that driver_run lasted, without `finish` */
+    struct arena kept;       /* memory that is freed with the driver */
+    uint32_t **translations; /* [jobs] token ids of the translation, for sources without a text */
 };
 
 /* Run a command, from its options to its result. */
 int driver_do(const struct task *task, const struct options *options, struct err *err);
 
-/* The steps of driver_do, for batch: read the options and find all items; check all jobs; run all
- * jobs except the first `done`, which have a line in the log. */
+/* The steps of driver_do, for batch. driver_prepare: read the options and find all items;
+ * driver_check: check all jobs; driver_run: run all jobs except the first `done`, which already
+ * have a line in the log. */
 int driver_prepare(struct driver *driver, const struct task *task, const struct options *options,
                    struct err *err);
 int driver_check(struct driver *driver, struct err *err);
@@ -209,14 +229,14 @@ void driver_release(struct driver *driver);
 /* After driver_check: an estimate of the bytes that the run will need. */
 double driver_memory(const struct driver *driver);
 
-/* For a `prepare` hook: jobs have no results of their own. `add` processes each job, and `end` or
- * `finish` writes `results` results with driver_write. */
+/* For a `prepare` hook: jobs will have no results of their own. `add` processes each job, and `end`
+ * or `finish` writes the `results` results with driver_write. */
 void driver_accumulate(struct driver *driver, size_t results);
 
 /* Write a result of several jobs, in any format. */
 int driver_write(struct driver *driver, const struct report *report, struct err *err);
 
-/* Run one pass over the texts of a group. Their reports get the selected tensors. */
+/* Run one pass over the texts of a group, and store the selected tensors in the texts' reports. */
 int group_capture(const struct group *group, const struct selection *selection, struct err *err);
 
 /* Set what identifies a result in the output, for a task that writes it during the pass. */

@@ -33,11 +33,12 @@ static const struct option_row own_options[] = {
 enum { TOKENS_BEFORE = 8, TOKENS_AFTER = 4 };
 
 struct example {
-    float activation; /* negated for --smallest; -INFINITY: none */
+    float activation; /* the activation, negated for --smallest; -INFINITY: no example yet */
     int layer;
-    bool goes_on;                /* the text has tokens after `ids` */
-    size_t text, item, position; /* number and index of the item; index of the token */
-    size_t count;                /* number of `ids`; the first is at most TOKENS_BEFORE earlier */
+    bool goes_on; /* the text has tokens after `ids` */
+    /* `text`: number of the item; `item`: its index; `position`: index of the token */
+    size_t text, item, position;
+    size_t count; /* number of `ids`, which begin at most TOKENS_BEFORE tokens before `position` */
     uint32_t ids[TOKENS_BEFORE + 1 + TOKENS_AFTER];
 };
 
@@ -45,17 +46,17 @@ struct examples_state {
     struct selection selection;
     const struct dictionary *dictionary; /* the features to search; NULL: channels */
     struct feature_total {
-        size_t tokens; /* where it is active */
+        size_t tokens; /* number of tokens at which the feature is active */
         double sum;
-    } * totals;             /* [channel_count] of features */
-    size_t tokens;          /* of all texts, without those that begin them */
-    const size_t *channels; /* [channel_count]; NULL: all */
+    } * totals;    /* [channel_count] totals of each feature */
+    size_t tokens; /* number of tokens of all texts, without the tokens put before a text */
+    const size_t *channels; /* [channel_count] indices of channels; NULL: all channels */
     size_t channel_count, layers, top, count;
-    float sign;           /* -1: smallest activations */
-    struct example *best; /* [layers, channel_count, top] */
+    float sign;           /* 1: find the largest activations; -1: the smallest */
+    struct example *best; /* [layers, channel_count, top] a heap of examples for each channel */
 };
 
-/* Select features in place of channels. */
+/* Select features of --sae, which are searched in place of channels. */
 static int open_features(struct examples_state *own, const struct own_options *given,
                          struct driver *driver, struct err *err)
 {
@@ -139,11 +140,13 @@ static int run(void *state, const struct group *group, struct err *err)
     return failed;
 }
 
-/* Offer a value at a token of a text, which the heap `best` keeps if it is large enough. */
+/* Offer an activation at a token of a text to the heap `best`, which keeps it if it is large
+ * enough. */
 static void offer(struct example *best, const struct examples_state *own, const struct job *job,
                   const struct tokenized *text, int layer, size_t row, float value)
 {
-    if (!(value > best[own->top - 1].activation)) /* the earlier of equal ones stays */
+    /* of equal activations, the earlier example stays */
+    if (!(value > best[own->top - 1].activation))
         return;
     size_t first = row < TOKENS_BEFORE ? 0 : row - TOKENS_BEFORE, at = own->top - 1;
     size_t end = num_min(row + TOKENS_AFTER + 1, text->count);
@@ -155,7 +158,7 @@ static void offer(struct example *best, const struct examples_state *own, const 
     best[at] = entry;
 }
 
-/* Features of the tokens that a tokenizer puts before a text are left out. */
+/* Add the features of a text's tokens, except the tokens that a tokenizer puts before the text. */
 static void add_features(struct examples_state *own, const struct job *job)
 {
     const struct tokenized *text = &job->report.text;
@@ -201,7 +204,7 @@ static int end(void *state, struct driver *driver, struct err *err)
     struct table_rows rows = {.most = own->count, .arena = &driver->session.arena, .err = err};
     struct report report;
     const struct items *items = &driver->items;
-    const struct identity_column **columns = /* columns of each item that has a row */
+    const struct identity_column **columns = /* for each item that has a row: its columns */
         arena_alloc(rows.arena, items->count, sizeof *columns, err);
     if (!columns || viewer_report(&report, viewer, rows.arena, err))
         return -1;

@@ -71,12 +71,13 @@ struct explain_run {
     struct session session;
     const struct text_with_source *pair;
     size_t branch;                /* index of --part */
-    const struct tokenized *text; /* text of the query */
-    const char *called;           /* name of `text` in messages */
+    const struct tokenized *text; /* the text of the queries */
+    const char *called;           /* what messages call `text`: source or text */
     struct explain_request request;
 };
 
-/* Choose a layer, a head and the attention of --part; default: self or, if there is none, cross. */
+/* Choose a layer, a head and the branch of attention (--part); default: self-attention or, if there
+ * is none, cross-attention. */
 static int choose_head(struct explain_run *run, struct err *err)
 {
     const struct options *options = run->options;
@@ -104,12 +105,13 @@ static int choose_head(struct explain_run *run, struct err *err)
         return err_usage(err, "--layer: expected one layer to explain, found %zu", layers.count);
     if (chosen.head_count != 1)
         return err_usage(err, "--head: expected one head to explain, found %zu", chosen.head_count);
-    run->request.layer = layers.items ? layers.items[0] : 0; /* NULL: all layers */
+    /* `items` is NULL for all layers: choose the first */
+    run->request.layer = layers.items ? layers.items[0] : 0;
     run->request.head = chosen.heads ? chosen.heads[0] : 0;
     return 0;
 }
 
-/* Choose the queries of --query: a token, by default the last; of equal tokens, the first; a
+/* Choose the queries of --query: one token, by default the last (of equal tokens, the first); a
  * range of positions; or all. */
 static int choose_query(struct explain_run *run, struct err *err)
 {

@@ -31,8 +31,8 @@ static const struct option_row own_options[] = {
 
 struct features_state {
     struct selection selection;
-    struct feature_plan plan; /* without a viewer */
-    bool has_noted;           /* a note said that texts are unlike the training texts */
+    struct feature_plan plan; /* plan of the features; its viewer is set for each run */
+    bool has_noted; /* true once a note has said that texts are unlike the training texts */
 };
 
 static int prepare(void *state, struct driver *driver, struct err *err)

@@ -19,7 +19,7 @@ bool fills_has(const struct fills *fills, size_t index, bool is_merged)
     return fills->columns[index].how <= (is_merged ? FILL_PER : FILL_GROUP);
 }
 
-/* Add a column, unless it is there. */
+/* Add a column to the list, unless the list already contains it. */
 static int add(struct fills *fills, const char *name, int how, struct arena *arena, struct err *err)
 {
     for (size_t i = 0; i < fills->count; i++)
@@ -119,7 +119,7 @@ void fills_write(struct buf *out, const struct fills *fills)
 {
     for (size_t i = 0; i < fills->count; i++) {
         const struct fill_column *column = &fills->columns[i];
-        if (!fills->now[i].value) /* the table may lack the column */
+        if (!fills->now[i].value) /* no value yet: the table may lack the column */
             continue;
         if (column->filled)
             buf_format(out,

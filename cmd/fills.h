@@ -14,22 +14,27 @@
 #include "options.h"
 
 struct fill {
-    const char *value; /* NULL: none yet */
-    bool literal;      /* as in row_cell (items.c) */
+    const char *value; /* value of the cell, or the last value of the column; NULL: none yet */
+    bool literal;      /* the value is text as it stands, as in row_cell (items.c) */
 };
 
 struct fills {
     struct fill_column {
         const char *name;
         enum {
-            FILL_BY,    /* a column of --by: another value begins a text */
-            FILL_GROUP, /* blank cells have the value above, as in columns of --by */
-            FILL_PER,   /* a blank cell is a value of --per, but filled if one of --by is blank */
-            FILL_NONE,  /* rows with a blank cell are in no group */
+            FILL_BY, /* a column of --by: a row with another value begins a new text */
+            /* a column of --group: a blank cell has the value above, as in columns of --by */
+            FILL_GROUP,
+            /* a column of --per: a blank cell is a value, but is filled if a cell of --by is
+             * blank */
+            FILL_PER,
+            FILL_NONE, /* a column whose blank cells stay blank: such rows are in no group */
         } how;
-        size_t filled, blank; /* cells without a value that were filled; others */
-        size_t first_line;    /* first line with a blank cell without a value above; 0: none */
-    } * columns;              /* [count] */
+        /* `filled`: cells without a value that were filled; `blank`: cells that stayed blank */
+        size_t filled, blank;
+        /* number of the first line that has a blank cell but no value above it; 0: none */
+        size_t first_line;
+    } * columns; /* [count] columns that group rows */
     size_t count;
     struct fill *now;        /* [count] values of the last row */
     struct hash_table texts; /* values of --by of all texts so far */
@@ -40,24 +45,25 @@ struct fills {
 int column_names_read(struct texts *names, const char *option, const char *list,
                       struct arena *arena, struct err *err);
 
-/* List the columns of the options that group rows; `id` numbers the items. */
+/* List the columns that group rows, by the options; column `id` numbers the items. */
 int fills_init(struct fills *fills, const struct options *options, const struct texts *by,
                struct arena *arena, struct err *err);
 void fills_release(struct fills *fills);
 
-/* True if a row has a blank cell of --by: then its other blank cells are merged cells as well. */
+/* True if a row has a blank cell in a column of --by: then the row's other blank cells are merged
+ * cells as well. */
 bool fills_are_merged(const struct fills *fills, const struct fill *cells);
 
-/* True if a blank cell of column `index` has the value above. */
+/* True if a blank cell of column `index` has the value of the cell above it. */
 bool fills_has(const struct fills *fills, size_t index, bool is_merged);
 
-/* Add a row: cells [count] without a value where they are blank. */
+/* Add a row of cells [count]; a blank cell has no value. */
 int fills_take(struct fills *fills, const struct fill *cells, size_t line, struct arena *arena,
                struct err *err);
 
 /* True if the last row begins a text: its values of --by differ from the values of the row before.
- * Refused: values of an earlier text. */
+ * Error if an earlier text had the same values. */
 bool fills_begin_text(struct fills *fills, struct arena *arena, struct err *err);
 
-/* Append how many cells were blank, "; 2 blank cells of the column 'trial' …". */
+/* Append to a note how many cells were blank, as in "; 2 blank cells of the column 'trial' …". */
 void fills_write(struct buf *out, const struct fills *fills);

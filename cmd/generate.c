@@ -1,7 +1,6 @@
-/* generate.c: `attn-cli generate`: continues a text, token by token.
- *
- * In format text, the text is printed as it grows; if tensors (--show) go to a file, it goes to
- * standard output. Tensors, tables and the results of a batch are written at the end. */
+/* generate.c: `attn-cli generate`: continues a text, token by token. In format text, the text is
+ * printed while it grows, to standard output if tensors (--show) go to a file. Tensors, tables and
+ * the results of a batch are written at the end. */
 #include <limits.h>
 #include <string.h>
 #include <unistd.h>
@@ -70,23 +69,25 @@ const struct command command_generate = {
 };
 
 struct generate_state {
-    struct request request;              /* of --show */
-    struct generation_config generation; /* with the seed of item 0 */
+    struct request request;              /* tensors of --show */
+    struct generation_config generation; /* options of generation, with the seed for item 0 */
 };
 
 /* One text while it grows. */
 struct growth {
     struct driver *driver;
-    struct arena *arena; /* of the result */
+    struct arena *arena; /* arena of the result */
     struct continuation text;
-    struct stream beside; /* standard output, if tensors go to a file */
+    struct stream beside; /* standard output, for the text if tensors go to a file */
     struct stream *typed; /* prints the text; NULL: it is not printed */
-    double start, read;   /* times before and after the first step, which reads the prompt */
+    /* times in seconds: `start`: before the first step, which reads the prompt; `read`: after it */
+    double start, read;
 };
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-/* Refuse outputs that cannot hold the result, and options that would not affect it. */
+/* Refuse formats of output that cannot contain the result, and options that would have no
+ * effect. */
 static int check_options(const struct driver *driver, const struct options *options,
                          struct err *err)
 {
@@ -122,7 +123,7 @@ static int check_options(const struct driver *driver, const struct options *opti
     return 0;
 }
 
-/* With --show, tensors are selected as by `run`. */
+/* Check the options without a text. With --show, select tensors as `run` does. */
 static int open(void *state, struct driver *driver, struct err *err)
 {
     struct generate_state *own = state;
@@ -156,7 +157,7 @@ static int open(void *state, struct driver *driver, struct err *err)
     return continuation_prepare(&session->viewer, &own->generation, driver->items.count, err);
 }
 
-/* Estimate memory. Refused: a pair of texts. */
+/* Estimate the memory of a text. A pair of texts is refused. */
 static int read_item(void *state, struct driver *driver, struct job *job, struct arena *arena,
                      struct err *err)
 {
@@ -180,14 +181,15 @@ static int read_item(void *state, struct driver *driver, struct job *job, struct
 
 /* --- the text --------------------------------------------------------------------------------- */
 
-/* True if the text cannot be printed, as to a closed pipe or a full disk: generation ends. */
+/* True if the text cannot be printed, for example to a closed pipe or a full disk: generation
+ * ends. */
 static bool is_broken(const struct growth *growth)
 {
     return growth->typed && growth->typed->failure;
 }
 
-/* Generate the text, and print it while it grows: in format text to the output, or if tensors go
- * to a file, to standard output. A batch does not print it. */
+/* Generate the text. In format text, print it while it grows: to the output, or to standard output
+ * if tensors go to a file. A batch does not print it. */
 static int grow(struct growth *growth, struct err *err)
 {
     struct continuation *text = &growth->text;
@@ -210,7 +212,7 @@ static int grow(struct growth *growth, struct err *err)
     buf_release(&edits);
     growth->start = clock_seconds();
     for (bool more = true; more && !failed;) {
-        if (growth->typed) { /* the prompt, then each token */
+        if (growth->typed) { /* print the prompt, then each token */
             stream_bytes(growth->typed, text->text.bytes + text->shown,
                          text->text.size - text->shown);
             stream_flush(growth->typed);
@@ -269,7 +271,7 @@ static void note_work(const struct growth *growth)
                cache);
 }
 
-/* Item N uses the random numbers of the seed --seed + N·2³². */
+/* Run a group of texts. Item N draws its random numbers with the seed --seed + N·2³². */
 static int run(void *state, const struct group *group, struct err *err)
 {
     struct job *job = group->jobs[0];

@@ -115,7 +115,8 @@ const struct command command_heads = {
 
 /* --- scores ----------------------------------------------------------------------------------- */
 
-/* Find the kinds (USUAL_…) of all models: all shards of a sweep then have the same usual scores. */
+/* Find the kinds (USUAL_…) of all models of a sweep: all shards then choose the same usual
+ * scores. */
 static int find_usual(unsigned *usual, const struct driver *driver, struct err *err)
 {
     const struct sweep *sweep = &driver->sweep;
@@ -137,9 +138,9 @@ static int find_usual(unsigned *usual, const struct driver *driver, struct err *
     return 0;
 }
 
-/* Choose the usual scores of kinds of models or, with `all`, all scores that these models have but
- * "offset", which needs a number. Scores that read a file, or are of a source, are chosen if the
- * file or the source is given. */
+/* Choose the usual scores for the kinds of models or, with `all`, all scores that these models have
+ * except "offset", which needs a number. Scores that need a file or a source are chosen only if the
+ * file or source is given. */
 static int choose_rows(struct heads_state *own, const struct driver *driver, unsigned usual,
                        bool all, struct err *err)
 {
@@ -159,7 +160,7 @@ static int choose_rows(struct heads_state *own, const struct driver *driver, uns
     return 0;
 }
 
-/* Refuse a score without its file or texts, and a file without its score. */
+/* Refuse a score whose file or texts are not given, and a file that no chosen score reads. */
 static int check_materials(const struct heads_state *own, const struct driver *driver,
                            struct err *err)
 {
@@ -206,7 +207,7 @@ int heads_choose(struct heads_state *own, struct driver *driver, struct err *err
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-/* Set up the output. A table holds all models; maps are one report for each model. */
+/* Set up the output. A table contains all models; maps need a report for each model. */
 static void prepare_output(struct heads_state *own, struct driver *driver)
 {
     own->accumulates = !driver->is_batch || driver->accumulates;
@@ -293,7 +294,7 @@ static bool is_of_words(const struct score *score)
     return score->material == OF_WORDS || score->material == OF_PAIRS;
 }
 
-/* True if all scores are measured on the texts. */
+/* True if all chosen scores are measured on texts, not on random tokens or weights. */
 static bool is_of_texts(const struct head_survey *survey)
 {
     bool of_texts = true;
@@ -302,8 +303,8 @@ static bool is_of_texts(const struct head_survey *survey)
     return of_texts;
 }
 
-/* Refuse scores of words (copying, successor) that the model lacks; but with --score all, they
- * are left without values, unless --sort names one. */
+/* Refuse scores of words (copying, successor) that the model cannot have. With --score all, such
+ * scores have no values instead, unless --sort names one. */
 static int check_circuits(struct heads_state *own, const struct driver *driver, struct err *err)
 {
     const struct score *sort = own->sort;
@@ -349,7 +350,7 @@ static int open(void *state, struct driver *driver, struct err *err)
 
 /* --- words ------------------------------------------------------------------------------------ */
 
-/* Read the words of --pairs. A line has at least 3 bytes: "a,b". */
+/* Read the pairs of words in the file of --pairs. A line has at least 3 bytes: "a,b". */
 static int read_pairs(struct circuit_words *words, const struct file *file, const char *path,
                       const struct viewer *viewer, struct arena *arena, struct err *err)
 {
@@ -394,7 +395,7 @@ static int read_pairs(struct circuit_words *words, const struct file *file, cons
     return 0;
 }
 
-/* Measure the scores of weights alone, on the words of circuits_all_words or of --pairs. */
+/* Measure the scores that need only weights, on the words of circuits_all_words or of --pairs. */
 static int measure_words(struct heads_state *own, struct driver *driver,
                          enum score_material material, struct err *err)
 {
@@ -494,7 +495,8 @@ static int begin(void *state, struct driver *driver, struct err *err)
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-/* The value of a row in the column of --sort, -infinity if it is missing; 0 without --sort. */
+/* The value of a row in the column of --sort, by which rows are ordered: -infinity if it is
+ * missing, 0 without --sort. */
 static double rank_of(const struct column *sort, size_t row)
 {
     return sort ? fmax(column_float(sort, row), (double)-INFINITY) : 0;
@@ -520,7 +522,8 @@ static int make_table(struct report *report, const struct heads_state *own,
                 at--;
             memmove(&rows[at + 1], &rows[at], (count - at) * sizeof *rows);
             rows[at] = row;
-            count += count < first + top; /* beyond --top the last row is dropped */
+            /* once there are --top rows, a new row replaces the last */
+            count += count < first + top;
         }
     }
     return table_pick(table, rows, count, arena, err);
@@ -528,7 +531,7 @@ static int make_table(struct report *report, const struct heads_state *own,
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-/* Make the report of a model, of a text in a batch or, if `result` is NULL, of all models. */
+/* Make the report of one model; of one text, in a batch; or of all models, if `result` is NULL. */
 static int make_report(struct report *report, const struct heads_state *own,
                        struct head_result *result, struct arena *arena, struct err *err)
 {
@@ -586,7 +589,7 @@ static int run(void *state, const struct group *group, struct err *err)
     const struct heads_state *own = state;
     if (heads_run(own, group, NULL, err))
         return -1;
-    /* The result of a text: sums over this text, and sums that need no text. */
+    /* The result of each text: sums over this text, and the sums that need no text. */
     for (size_t i = 0; i < group->count && !own->accumulates; i++) {
         struct job *job = group->jobs[i];
         struct head_sums *sums = job->own;
@@ -611,8 +614,8 @@ static int add(void *state, struct job *job, struct err *err)
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-/* Print a note on the material of the scores, unless the format contains it (text, JSON) or all
- * scores are measured on the texts. */
+/* Print a note that says on which texts, tokens or weights the scores were measured, unless the
+ * format contains this (text, JSON) or all scores are measured on the texts. */
 static void note_material(const struct heads_state *own, const struct driver *driver,
                           const char *origin)
 {
@@ -621,11 +624,11 @@ static void note_material(const struct heads_state *own, const struct driver *dr
         print_note("measured on %s", origin);
 }
 
-/* Keep the result of a model after its last text; write matrices, and a result of a batch. */
+/* Keep the result of a model after its last text. Write matrices, or the result of a batch. */
 static int end(void *state, struct driver *driver, struct err *err)
 {
     struct heads_state *own = state;
-    const struct sweep *sweep = &driver->sweep; /* models vary slowest */
+    const struct sweep *sweep = &driver->sweep; /* the model is the slowest of the sweep's values */
     size_t model = driver->setting / (sweep->settings / num_max(sweep->models.count, 1));
     struct arena *arena = &driver->session.arena;
     struct report report;
@@ -692,7 +695,8 @@ static int heads_command(const struct options *options, struct err *err)
 
 /* --- --contacts ------------------------------------------------------------------------------- */
 
-/* Contacts of residues, for protein models with a head of contacts. */
+/* For protein models with an output for contacts: prepare the scores of contacts between
+ * residues. */
 static int contacts_task_prepare(void *state, struct driver *driver, struct err *err)
 {
     (void)state;

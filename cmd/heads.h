@@ -1,8 +1,7 @@
-/* heads.h: the scores of heads on the texts of a driver, for heads.c and atlas.c.
- *
- * The hooks of a task call these functions: `prepare` heads_choose; `open` heads_open; `read`
- * heads_read; `begin` heads_begin, which measures what needs no text; `run` heads_run, after which
- * job->own is the head_sums of each text, for `add` to merge. */
+/* heads.h: measures scores of heads on the texts of a driver, for heads.c and atlas.c. Hooks of a
+ * task call these functions: `prepare` calls heads_choose; `open` heads_open; `read` heads_read;
+ * `begin` heads_begin, which measures the scores that need no text; `run` heads_run, which sets
+ * job->own to the head_sums of each text, and `add` merges them. */
 #pragma once
 
 #include "measure/head_scores.h"
@@ -19,18 +18,19 @@ struct heads_options {
 struct heads_state {
     const struct heads_options *options;
     struct score_list scores;
-    const struct score *grid;     /* --map; NULL: all of `scores` */
-    const struct score *sort;     /* NULL: order of layers and heads */
-    size_t top;                   /* --top; 0: all */
-    size_t way;                   /* index of --composition */
-    bool has_all;                 /* --score has `all` */
-    bool in_maps;                 /* write matrices of layers by heads, not a table */
-    bool accumulates;             /* one result for all texts; false: one for each */
-    size_t layers, heads;         /* of the first model */
-    struct head_survey survey;    /* of the open model */
-    struct head_sums sums;        /* of the open model */
-    struct head_results results;  /* of all models */
-    const struct derivation *how; /* --mean */
+    const struct score *grid; /* the score of --map; NULL: all of `scores` */
+    /* the score of --sort; NULL: rows are in the order of layers and heads */
+    const struct score *sort;
+    size_t top;                  /* rows that are shown, by --top; 0: all */
+    size_t way;                  /* index of the value of --composition */
+    bool has_all;                /* --score has `all` */
+    bool in_maps;                /* write matrices of layers by heads, not a table */
+    bool accumulates;            /* one result for all texts; false: one for each */
+    size_t layers, heads;        /* number of layers, and of heads in a layer, of the first model */
+    struct head_survey survey;   /* heads and scores to measure in the open model */
+    struct head_sums sums;       /* sums of the scores over the texts of the open model */
+    struct head_results results; /* results of all models */
+    const struct derivation *how; /* how --mean averages the results */
 };
 
 extern const struct value_list values_scores;

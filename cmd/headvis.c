@@ -4,7 +4,7 @@
  *     config.json, scatter_data.json, heads/L{layer}H{head}.json
  *     server_config.json, attributions/manifest.json      empty objects
  *
- * Its means are over all positions, ours over all but the first of each text: the scores are scaled
+ * HeadVis's means include the first position of each text, ours do not: scores are scaled
  * by (N - n) / N for N tokens in n texts, and the first query, which only sees itself, is added. */
 #include <math.h>
 #include <stdio.h>
@@ -41,7 +41,7 @@ static void put_rounded(struct json_writer *json, const char *name, double value
 
 static void find_metrics(double values[METRICS], const struct atlas_state *own, size_t index)
 {
-    enum { SELF, PREVIOUS, ENTROPY, DISTANCE, VARIANCE }; /* in the order of the scores */
+    enum { SELF, PREVIOUS, ENTROPY, DISTANCE, VARIANCE }; /* indices of scores, in their order */
     const struct atlas *atlas = &own->atlas;
     const struct atlas_head *head = &atlas->heads[index];
     const double positions = (double)atlas->tokens;
@@ -171,7 +171,7 @@ static int write_config(struct stream *out, struct atlas_state *own, size_t head
 
 /* --- heads/L1H3.json -------------------------------------------------------------------------- */
 
-/* Write a token as it is decoded alone. */
+/* Write the text of a token, decoded without its neighbours. */
 static void put_token(struct json_writer *json, const char *name, const struct viewer *viewer,
                       uint32_t id, struct err *err)
 {
@@ -304,10 +304,10 @@ int headvis_write(struct atlas_state *own, struct err *err)
 {
     static const struct atlas_file of_head = {".json", write_head, 0};
     static const struct atlas_file manifest = {"manifest.json", write_empty, 0};
-    static const struct atlas_file files[] = {
-        {"server_config.json", write_empty, 0},
-        {"scatter_data.json", write_scatter, 0},
-        {"config.json", write_config, 0}}; /* the last of all */
+    static const struct atlas_file files[] = {{"server_config.json", write_empty, 0},
+                                              {"scatter_data.json", write_scatter, 0},
+                                              /* written last, when the other files exist */
+                                              {"config.json", write_config, 0}};
     int failed = atlas_write_folder(own, "attributions", &manifest, false, err) ||
                  atlas_write_folder(own, "heads", &of_head, true, err);
     for (size_t i = 0; i < sizeof files / sizeof *files && !failed; i++)

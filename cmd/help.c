@@ -104,16 +104,16 @@ const struct command command_help = {
 };
 
 #ifdef __clang__
-#define COMPILER __VERSION__ /* names clang itself */
+#define COMPILER __VERSION__ /* the version names the compiler itself */
 #else
 #define COMPILER "gcc " __VERSION__
 #endif
 
 enum {
-    NAME_COLUMNS = 22, /* width of names in lists */
+    NAME_COLUMNS = 22, /* columns for the names in lists */
     ABOUT_COLUMN = 2 + NAME_COLUMNS + 2,
     PAGE_COLUMNS = 80,
-    MANUAL_COLUMNS = 72, /* man indents by 7 */
+    MANUAL_COLUMNS = 72, /* columns of a manual page; man indents it by 7 more */
     FORM_BYTES = 80,
     COMMAND_COLUMN = 21, /* column at which the overview has descriptions */
 };
@@ -127,7 +127,7 @@ struct page {
     struct err *err; /* set if memory ran out: the page is incomplete */
 };
 
-/* Write a name with its argument, and a line about it. */
+/* Write an entry of a list: a name with its argument, and a line of description. */
 static void write_entry(const struct page *page, const char *form, const char *about)
 {
     if (strlen(form) > NAME_COLUMNS)
@@ -137,7 +137,8 @@ static void write_entry(const struct page *page, const char *form, const char *a
     text_wrap(page->out, about, ABOUT_COLUMN, ABOUT_COLUMN, page->columns);
 }
 
-/* Write the text `first` and a list of names, and clear the list; nothing if it is empty. */
+/* Write the text `first`, then a list of names, and clear the list. Write nothing if the list is
+ * empty. */
 static void write_names(const struct page *page, struct buf *names, const char *first,
                         size_t column)
 {
@@ -191,7 +192,7 @@ static bool is_in_topic(const struct value_list *list)
     return false;
 }
 
-/* Write the options. Shared options of commands that read texts are only named. */
+/* Write the options of a command. Shared options for reading texts are only listed by name. */
 static void write_options(const struct page *page, const struct command *command)
 {
     const char *heading = NULL;
@@ -240,7 +241,7 @@ static void write_overview(const struct page *page)
     buf_release(&help);
 }
 
-/* Write the page of a command, without the lists of values that a topic has. */
+/* Write the help page of a command, without lists of values that have a page of their own. */
 static void write_command(const struct page *page, const struct command *command)
 {
     struct stream *out = page->out;
@@ -305,7 +306,8 @@ static void write_roff(struct stream *out, const char *line, size_t size)
     stream_text(out, is_heading ? "\n.nf\n" : "\n");
 }
 
-/* Write the manual page of a command, or of the program (NULL): the overview and all topics. */
+/* Write the manual page of a command; if `command` is NULL, of the program: the overview and all
+ * topics. */
 static void write_manual(struct stream *out, const struct command_list *all,
                          const struct command *command, struct err *err)
 {
@@ -325,7 +327,7 @@ static void write_manual(struct stream *out, const struct command_list *all,
         buf_release(&text);
         return;
     }
-    const char *line = strchr(text.bytes, ':') + 2; /* after "attn-cli run: " */
+    const char *line = strchr(text.bytes, ':') + 2; /* the text after "attn-cli run: " */
     const char *about_end = strchr(line, '\n') + 1;
     stream_format(out, ".TH \"attn\\-cli%s%s\" 1 \"\" \"attn\\-cli %s\" \"attn\\-cli\"\n",
                   command ? "\\-" : "", command ? command->name : "", ATTN_VERSION);
@@ -353,7 +355,8 @@ static void write_manual(struct stream *out, const struct command_list *all,
 
 /* --- completions ------------------------------------------------------------------------------ */
 
-/* The kind of paths that an argument accepts, found by its name; NULL: only listed values. */
+/* The kind of paths that an argument accepts, found by the argument's name; NULL: only listed
+ * values. */
 static const char *path_kind(const char *argument)
 {
     static const char *const words[][2] = {
@@ -383,8 +386,8 @@ static void add_values(struct buf *rows, const struct value_list *list,
                    or_dash(value.about));
 }
 
-/* Append the rows of a command: `KIND COMMAND NAME LETTER ARGUMENT PATHS LIST JOINTS ABOUT`, with
- * tabs between the fields, and the values of its lists. */
+/* Append the rows of a command's options: `KIND COMMAND NAME LETTER ARGUMENT PATHS LIST JOINTS
+ * ABOUT`, with tabs between the fields; and the values of the lists in these rows. */
 static void add_command(struct buf *rows, const struct command *command,
                         const struct command_list *all)
 {
@@ -407,7 +410,8 @@ static void add_command(struct buf *rows, const struct command *command,
                    list ? list->name : "-");
 }
 
-extern const unsigned char completion_bash[], completion_zsh[], completion_fish[]; /* embed.sh */
+/* scripts that embed.sh turns into arrays */
+extern const unsigned char completion_bash[], completion_zsh[], completion_fish[];
 
 /* Print the completion script of a shell. The rows replace a mark in the script. */
 static int write_completion(const char *shell, const struct command_list *all, struct err *err)
@@ -426,13 +430,13 @@ static int write_completion(const char *shell, const struct command_list *all, s
     buf_bytes(&rows, script, (size_t)(rest - script));
     size_t begin = rows.size;
     add_values(&rows, &values_commands, all);
-    add_values(&rows, &values_endings, all); /* endings of --output; tests name these lists */
+    add_values(&rows, &values_endings, all); /* endings of --output */
     add_values(&rows, &values_endings_of_people, all);
     for (size_t i = 0; i < all->count; i++)
         add_command(&rows, all->items[i], all);
     for (size_t i = begin; i < rows.size; i++)
         if (rows.bytes[i] == '\'')
-            rows.bytes[i] = '"'; /* the script has the rows in single quotes */
+            rows.bytes[i] = '"'; /* the script has single quotes around the rows */
     buf_text(&rows, rest + sizeof mark - 1);
     int failed = text_send(&out, &rows, err);
     buf_release(&rows);
@@ -441,14 +445,15 @@ static int write_completion(const char *shell, const struct command_list *all, s
 
 /* --- search ----------------------------------------------------------------------------------- */
 
-/* Finds pages that mention a word in the names of options and values, or in their descriptions. */
+/* A search for pages that mention a word in the names of options and values, or in their
+ * descriptions. */
 struct help_search {
     const struct command_list *all;
     const char *word;
     size_t size;
     bool in_names;
-    bool has_name;    /* a name is the whole word */
-    const char *page; /* the last page found */
+    bool has_name;    /* some option or value has exactly this name */
+    const char *page; /* name of the last page that was found */
     struct buf found; /* a line for each page: "help score", a tab, "--bits, --words" */
 };
 
@@ -475,7 +480,8 @@ static void add_mention(struct help_search *search, const char *page, const char
     search->page = page;
 }
 
-/* Find options by their names, lines of help and values, except values that a topic lists. */
+/* Find options that mention the word in their names, lines of help or values, except in values that
+ * a topic lists. */
 static void search_rows(struct help_search *search, const char *page, const struct option_row *rows)
 {
     struct value value;
@@ -508,7 +514,7 @@ static void search_pages(struct help_search *search)
     }
 }
 
-/* Print the pages found; their names are cut from `found`. */
+/* Print the pages that were found. This changes `found`. */
 static int write_found(struct help_search *search, struct err *err)
 {
     struct stream out;
@@ -527,8 +533,9 @@ static int write_found(struct help_search *search, struct err *err)
     return stream_end(&out, err->kind, err);
 }
 
-/* Print the pages that mention a word that is no page, or refuse it. A page whose name is like the
- * word is what was meant, unless the word is the name of an option or a value. */
+/* Print the pages that mention a word which is not the name of a page, or refuse the word. If a
+ * page has a similar name, that page was meant, unless an option or a value has the word as its
+ * name. */
 static int search_help(const char *word, const struct command_list *all, struct err *err)
 {
     char guess[NAMES_GUESS_BYTES];
@@ -573,7 +580,7 @@ int help_version(struct err *err)
     return stream_commit(&out, err);
 }
 
-/* Print the page of a topic or of a command, or the overview (both NULL). */
+/* Print the help page of a topic or of a command. If both are NULL, print the overview. */
 static int print_page(const struct help_topic *topic, const struct command *command,
                       const struct command_list *all, bool man, struct err *err)
 {

@@ -1,11 +1,11 @@
-/* hosted.c: attn_report: a command line of attn-cli, run for another program. */
+/* hosted.c: attn_report, which runs a command line of attn-cli for another program. */
 #include <unistd.h>
 
 #include "base/stream.h"
 #include "command.h"
 #include "attn_host.h"
 
-/* Run a command line. If only some items failed (ERR_FAILED), that is a success. */
+/* Run a command line. It counts as a success if only some items failed (ERR_FAILED). */
 static int run(const char *const *words, const struct edit_values *values, struct arena *arena,
                struct err *err)
 {
@@ -19,7 +19,8 @@ static int run(const char *const *words, const struct edit_values *values, struc
     options.quiet = true;
     options.edit.values = values;
     options.input.is_hosted = true;
-    options.output.path = options.output.path ? options.output.path : "-"; /* "-" accepts binary */
+    /* "-" also accepts binary formats */
+    options.output.path = options.output.path ? options.output.path : "-";
     return command_start(command, &options, err) && err->kind != ERR_FAILED;
 }
 
@@ -27,8 +28,9 @@ int attn_report(const char *const *words, const struct attn_value *values, size_
                 int (*sink)(void *context, const char *bytes, size_t size), void *context,
                 struct attn_error *error)
 {
-    static _Atomic pid_t busy; /* id of the process while it makes a report, whose output and
-                                * provenance are global; 0: none. A forked child has another id. */
+    /* id of the process that is making a report; 0: none. Only one report is made at a time, since
+     * output and provenance are global. A forked child has another id. */
+    static _Atomic pid_t busy;
     pid_t own = getpid(), owner = busy;
     struct host_object object;
     struct host_call call = {0};
@@ -43,7 +45,7 @@ int attn_report(const char *const *words, const struct attn_value *values, size_
     }
     host_object_init(&object, NULL);
     host_call_begin(&call, &object);
-    buf_text(&out, ""); /* out.bytes is not NULL even without output */
+    buf_text(&out, ""); /* make out.bytes a valid text, even if there is no output */
     stream_capture(&out);
     int failed = host_values(&made, values, value_count, &call.arena, &call.err) ||
                  run(words, &made, &call.arena, &call.err);

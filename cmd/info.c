@@ -61,18 +61,19 @@ const struct command command_info = {
 };
 
 enum {
-    TOKENS_SHOWN = 16, /* length of a run without --tokens, if the model has no limit */
+    TOKENS_SHOWN = 16, /* tokens of a run without --tokens, if the length of texts has no limit */
     WORDS_SHOWN = 500,
     FRAMES_MAX = 4,
-    PROGRAM_BYTES = 27 << 18, /* about, of the program and its libraries */
+    PROGRAM_BYTES = 27 << 18, /* estimated bytes of memory of the program and its libraries */
     PAGE_BYTES = 4096,
-    ENTRY_BYTES = 300, /* about, of a word of the vocabulary, and what reads it */
+    /* estimated bytes of memory for each word of the vocabulary, with the tokenizer's tables */
+    ENTRY_BYTES = 300,
 };
 
 struct info {
     const struct options *options;
     const struct folder *folder;
-    struct tokenizer *tokenizer; /* NULL: none */
+    struct tokenizer *tokenizer; /* the tokenizer; NULL: the model has none */
     struct facts *facts;
     struct report report;
     struct table tables[FRAMES_MAX];
@@ -151,7 +152,8 @@ static void tell_tokenizer(struct info *info)
     tokenizer_stages(tokenizer, &stages);
     tell_buf(info, "stages", "tokenizer_stages", &stages);
 
-    for (enum token_role role = 0; role < TOKEN_ROLES; role++) { /* "bos <s> 1, eos </s> 2" */
+    /* such as "bos <s> 1, eos </s> 2" */
+    for (enum token_role role = 0; role < TOKEN_ROLES; role++) {
         uint32_t id = 0;
         bool has = false;
         tokenizer_role(tokenizer, role, &id, &has, info->err);
@@ -247,8 +249,8 @@ static void tell_model(struct info *info, const struct model *model)
     }
 }
 
-/* The bytes of the matrix of words, which logits read, and of the rows of tables that no token of a
- * text reads. */
+/* The bytes of the matrix that makes logits. `*unread`: bytes of the rows of embedding tables that
+ * no token of a text reads. */
 static size_t words_of(const struct weights *weights, size_t tokens, size_t *unread)
 {
     const struct config *c = weights->config;
@@ -267,9 +269,9 @@ static size_t words_of(const struct weights *weights, size_t tokens, size_t *unr
     return words;
 }
 
-/* Add the memory that `score` needs in one thread, or `run` in a model that has no probability of
- * words: the process with its tokenizer, the weights, and the pass or, if they need more, the
- * logits that come after it. Only the logits read, and pack, the matrix of words. */
+/* Add the memory that `score` needs in one thread, or `run` if the model gives no probabilities of
+ * words. It consists of the process with its tokenizer, the weights, and the larger of the pass and
+ * the logits that come after it. Only logits read, and pack, the matrix that makes logits. */
 static void tell_memory(struct info *info, struct viewer *viewer, size_t tokens)
 {
     const struct config *c = &viewer->model.config;
@@ -314,10 +316,11 @@ static void tell_sizes(struct info *info, struct viewer *viewer, size_t tokens)
     const struct config *c = &model->config;
     const char *gguf = gguf_file_name(&model->folder);
     const char *dtype = NULL;
-    size_t parameters = 0; /* a tied matrix counts once */
+    size_t parameters = 0; /* number of parameters; a tied matrix counts once */
     size_t bytes = 0;
     const size_t experts = c->mixture.experts;
-    size_t idle = 0, idle_bytes = 0; /* idle experts of a token, times `experts` */
+    /* parameters, and bytes, of the experts that a token does not use, times `experts` */
+    size_t idle = 0, idle_bytes = 0;
     for (size_t i = 0; i < weights->parameter_count; i++) {
         struct parameter_info own = weights_parameter(weights, i);
         const struct safetensors_entry *entry = own.entry;
@@ -349,7 +352,7 @@ static void tell_sizes(struct info *info, struct viewer *viewer, size_t tokens)
 
 /* --- tables of a model ------------------------------------------------------------------------ */
 
-/* List the size of each site, in all its layers as float32, and the total of --show all. */
+/* List the size of each site's tensors in all layers, as float32, and the total of --show all. */
 static int list_sizes(struct info *info, const struct config *c, size_t tokens)
 {
     struct table_rows rows = {.most = SITE_COUNT, .arena = &info->arena, .err = info->err};
@@ -383,8 +386,8 @@ static int list_sizes(struct info *info, const struct config *c, size_t tokens)
     return err_if(info->err->kind);
 }
 
-/* The field of a Hugging Face model's output, without and with an encoder, if the model returns
- * hidden states and attentions. */
+/* The field of a Hugging Face model's output that contains a site's tensor: [0] without an encoder,
+ * [1] with one. The model must return hidden states and attentions. */
 static const char *const hugging_face[SITE_COUNT][2] = {
     [SITE_EMBEDDING] = {"hidden_states[0]", "decoder_hidden_states[0]"},
     [SITE_RESID_PRE] = {"hidden_states[L]", "decoder_hidden_states[L]"},
@@ -400,7 +403,7 @@ static const char *const hugging_face[SITE_COUNT][2] = {
     [SITE_OF(BRANCH_CROSS, SITE_WEIGHTS)] = {NULL, "cross_attentions[L]"},
 };
 
-/* List the names of the model's tensors here and in other libraries (--sites). */
+/* List the names of the model's tensors in attn-cli and in other libraries (--sites). */
 static int list_site_names(struct info *info, const struct weights *weights)
 {
     const struct config *c = weights->config;
@@ -464,7 +467,8 @@ static void list_tensors(struct info *info, const struct weights *weights)
 
 static int write_report(struct info *info, const char *model)
 {
-    if (info->tokenizer && *tokenizer_facts(info->tokenizer)->gap) { /* a tokenizer of words */
+    /* the tokenizer has one token for each word */
+    if (info->tokenizer && *tokenizer_facts(info->tokenizer)->gap) {
         size_t count = tokenizer_size(info->tokenizer);
         struct buf text = {0};
         for (size_t id = 0; id < count && id < WORDS_SHOWN; id++) {

@@ -95,7 +95,7 @@ static void add_file(struct model_maker *maker, const char *name, const char *by
 
 /* --- a vocabulary learnt from texts ----------------------------------------------------------- */
 
-/* Add each text to the learner or, if that is NULL, to the list of words. */
+/* Add each text to `learner` or, if `learner` is NULL, to the list of words. */
 static int add_texts(struct model_maker *maker, struct word_list *list, struct bpe_learner *learner,
                      struct err *err)
 {
@@ -138,7 +138,7 @@ static int list_words(struct model_maker *maker, struct err *err)
     return err_if(failed);
 }
 
-/* Learn byte-level BPE with at most `size` tokens. */
+/* Learn a byte-level BPE tokenizer with at most `size` tokens from the texts. */
 static int learn_pairs(struct model_maker *maker, size_t size, struct err *err)
 {
     struct bpe_learner learner = {0};
@@ -161,7 +161,8 @@ static int learn_pairs(struct model_maker *maker, size_t size, struct err *err)
 
 /* --- the vocabulary --------------------------------------------------------------------------- */
 
-/* Add a file to the new model, from `path` or, if that is NULL, from the model `like`. */
+/* Add a file to the new model, a copy of `path` or, if `path` is NULL, of the file of the model
+ * `like`. */
 static int map_file(struct model_maker *maker, const char *name, const char *path, struct err *err)
 {
     struct file *file = &maker->inputs[maker->words.file_count];
@@ -171,8 +172,8 @@ static int map_file(struct model_maker *maker, const char *name, const char *pat
     return 0;
 }
 
-/* In an error about --vocab or --merges, replace the file of the new folder, which does not exist
- * yet, by its source. */
+/* In an error about --vocab or --merges, replace the name of the new folder's file, which does not
+ * exist yet, by the name of the file that the option gives. */
 static int name_file(const struct model_maker *maker, struct err *err)
 {
     const char *const files[] = {maker->options->make.vocab, maker->options->make.merges};
@@ -193,7 +194,7 @@ static int find_words(struct model_maker *maker, struct err *err)
     const struct make_options *make = &maker->options->make;
     struct tokenizer *tokenizer = NULL;
     size_t size = (size_t)make->size;
-    if (make->vocab) { /* its name tells a tokenizer.json from a vocab.json */
+    if (make->vocab) { /* the file's name tells a tokenizer.json from a vocab.json */
         bool is_json = name_ends_in(make->vocab, "tokenizer.json");
         if (is_json && make->merges)
             return err_usage(
@@ -298,7 +299,7 @@ static int set_classes(struct model_maker *maker, const struct json *root, struc
         const char *value = buf_keep(&values[i], &maker->arena, err);
         failed = failed || !value;
         if (failed)
-            continue; /* go on: the other values must be released */
+            continue; /* continue the loop: it also releases the other values */
         edit->changes =
             arena_grow(&maker->arena, edit->changes, edit->count, sizeof *edit->changes, err);
         failed = !edit->changes;
@@ -308,7 +309,8 @@ static int set_classes(struct model_maker *maker, const struct json *root, struc
     return err_if(failed);
 }
 
-/* Apply --set. The size of a given vocabulary sets vocab_size, unless --set or --config has one. */
+/* Apply --set. The size of a vocabulary that was given or learnt sets vocab_size, unless --set or
+ * --config has one. */
 static int change_config(struct model_maker *maker, struct err *err)
 {
     struct json *root = NULL;
@@ -329,7 +331,7 @@ static int change_config(struct model_maker *maker, struct err *err)
     }
     if (config_edit_apply(&maker->text, &maker->edit, maker->config.bytes, maker->config.size, err))
         return err_prefix(err, "'%s'", maker->label);
-    /* if the config was valid before --set, the error is one of the command line */
+    /* if the config was valid before --set, the error is in the command line */
     if (maker->options->make.sets.count &&
         config_parse(&config, maker->text.bytes, maker->text.size, &wrong) &&
         config_parse(&config, maker->config.bytes, maker->config.size, NULL) == 0)
@@ -359,7 +361,8 @@ int model_maker_open(struct model_maker *maker, const char *path, struct err *er
         return -1;
     if (new_model_open(new_model, maker->words.path, maker->text.bytes, maker->text.size, err))
         return err_prefix(err, "'%s'", maker->label);
-    for (size_t i = 0; i < maker->words.file_count; i++) { /* before the last file, the weights */
+    /* insert the files before the last one, the weights */
+    for (size_t i = 0; i < maker->words.file_count; i++) {
         struct folder_file *last = &new_model->files[new_model->folder.file_count - 1];
         assert(new_model->folder.file_count < NEW_MODEL_FILES_MAX);
         last[1] = *last;
@@ -384,7 +387,8 @@ int model_maker_open(struct model_maker *maker, const char *path, struct err *er
                               "it, or choose another folder",
                               target.path, name);
     }
-    /* scores of a model without projections are not scaled; with projections, a scale is usual */
+    /* by default, scores are not scaled in a model without projections, but are in a model with
+     * them */
     if (sets_key(&maker->edit, "projections") && !sets_key(&maker->edit, "scale") &&
         config->projections && config->scale == 1)
         print_note("scores are not scaled, as in '%s': add scale=sqrt to --set for 1/√d_k",
@@ -409,7 +413,7 @@ void model_maker_release(struct model_maker *maker)
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-/* Refuse several sources of sizes or of words, or none; check the folder of the output. */
+/* Refuse several options that give sizes or words, or none. Check the folder of the output. */
 static int check_options(const struct options *options, struct err *err)
 {
     const struct make_options *make = &options->make;
@@ -476,7 +480,8 @@ static int init_command(const struct options *options, struct err *err)
     size_t way = 0;
     int failed = names_choose(&way, NAMES_LIST(ways), "--draw", make->draw, err) ||
                  check_options(options, err);
-    if (!failed && !make->shape && !make->config) /* sizes of --like, or of life */
+    /* read the sizes from --like, or from the model `life` */
+    if (!failed && !make->shape && !make->config)
         failed = model_find(&maker.like, make->like ? make->like : "life", &maker.arena, err);
     if (!failed && maker.like.path && !maker.like.files &&
         file_is_same(maker.like.path, options->output.path))

@@ -16,28 +16,31 @@
 
 struct model_maker {
     const struct options *options;
-    struct folder like;   /* model whose config and vocabulary are the default; no path: none */
-    struct texts classes; /* names of a classifier that a config without one gets; or none */
+    /* model whose config and vocabulary are the default; path is NULL: no model */
+    struct folder like;
+    /* names of classes, for a classifier that is added to the config; empty: not added */
+    struct texts classes;
 
-    const char *label;  /* name of the config in messages */
-    struct file config; /* before --set */
-    struct buf shape;   /* config of --shape */
-    struct buf text;    /* config after --set */
+    const char *label;  /* name of the config's file or option in messages */
+    struct file config; /* file of the config, before --set */
+    struct buf shape;   /* config from --shape */
+    struct buf text;    /* text of the config, after --set */
     struct config_edit edit;
 
     struct folder words; /* files of the tokenizer; the path is the folder to write */
     struct folder_file files[TOKENIZER_FILES];
     struct file inputs[TOKENIZER_FILES]; /* input files of the tokenizer */
-    struct file *texts;                  /* [text_count] of --vocab-from, then of --sentence */
+    struct file *texts; /* [text_count] texts of --vocab-from, then of --sentence */
     size_t text_count;
-    struct buf json, merges; /* learnt from the texts */
-    size_t word_count;       /* largest id + 1; 0: no tokenizer */
+    struct buf json, merges; /* vocabulary (JSON) and merges that were learnt from the texts */
+    size_t word_count;       /* largest id of a token + 1; 0: no tokenizer */
 
     struct new_model new_model;
     struct arena arena;
 };
 
-/* Prepare the model for the folder at `path`. Refused: a folder with a file of another tokenizer,
- * which would be read together with the new files. Errors name the option or the file. */
+/* Prepare the model for the folder at `path`. A folder that contains a file of another tokenizer is
+ * refused, since this file would be read together with the new files. Errors name the option or the
+ * file. */
 int model_maker_open(struct model_maker *maker, const char *path, struct err *err);
 void model_maker_release(struct model_maker *maker);

@@ -22,14 +22,14 @@
 #define EXCEL_UTF8 "save it as UTF-8 (in Excel: 'CSV UTF-8')"
 
 enum {
-    COLUMNS_MAX = 256,                    /* columns to copy */
-    NO_FIELD = ITEM_FIELDS + COLUMNS_MAX, /* field of a column that is ignored */
-    COLUMN_NAME_BYTES_MAX = 256,          /* longest name of a column */
-    OF_ALL = (2 << ITEM_PAIR) - 1,        /* fields of all commands */
+    COLUMNS_MAX = 256, /* largest number of columns that are copied to the output */
+    NO_FIELD = ITEM_FIELDS + COLUMNS_MAX, /* stands for the field of a column that is ignored */
+    COLUMN_NAME_BYTES_MAX = 256,          /* bytes of the longest name of a column */
+    OF_ALL = (2 << ITEM_PAIR) - 1,        /* fields that every command reads, as bits */
     OF_TEXTS = 1 << ITEM_TEXT | 1 << ITEM_IDS | 1 << ITEM_CLEAN | 1 << ITEM_GOOD | 1 << ITEM_BAD |
                1 << ITEM_POSITIVE,
     ARE_MARKED = 1 << ITEM_TEXT | 1 << ITEM_CLEAN | 1 << ITEM_CORRUPT | 1 << ITEM_GOOD |
-                 1 << ITEM_BAD, /* texts with marks between regions */
+                 1 << ITEM_BAD, /* fields whose texts may have marks between regions */
     ARE_TEXTS = (OF_TEXTS & ~(1 << ITEM_IDS)) | 1 << ITEM_SOURCE | 1 << ITEM_PAIR |
                 1 << ITEM_CORRUPT | 1 << ITEM_CORRUPT_SOURCE | 1 << ITEM_BAD | 1 << ITEM_NEGATIVE,
 };
@@ -38,7 +38,7 @@ enum {
 static const struct {
     const char *name;
     enum item_field field;
-    size_t option; /* offset of the text in struct options that `field` replaces; 0: none */
+    size_t option; /* offset in struct options of the text that the field replaces; 0: none */
 } known_columns[] = {{"text", ITEM_TEXT, 0},
                      {"ids", ITEM_IDS, IN(input.ids)},
                      {"source", ITEM_SOURCE, IN(input.source)},
@@ -124,8 +124,8 @@ static struct names names_of(const struct texts *texts)
     return (struct names){texts->items, texts->count, sizeof *texts->items};
 }
 
-/* Where the values of a column go: an item_field of the command, or ITEM_FIELDS + the index of its
- * name among those to copy; a new name has the index after the last. */
+/* The field in which values of a column are stored: an item_field of the command; or, for a column
+ * to copy, ITEM_FIELDS + its index. A new name has the index after the last. */
 static size_t field_of(const struct items *items, const char *name)
 {
     const char *text = items->options->input.text_column, *id = items->options->input.id_column;
@@ -144,7 +144,7 @@ static size_t field_of(const struct items *items, const char *name)
     return ITEM_FIELDS + index;
 }
 
-/* Without another text that the command reads, it reads the clean texts of a table of pairs. */
+/* If a table of pairs has no other text that the command reads, read its clean texts. */
 static void choose_clean(struct items *items, struct names names)
 {
     bool has_clean = false, has_text = items->fields >> ITEM_CLEAN & 1;
@@ -157,15 +157,16 @@ static void choose_clean(struct items *items, struct names names)
         has_clean && !has_text && !items->options->input.text_column && !items->parts.count;
 }
 
-/* True if a model's tokenizer or --special bos joins two texts, or if a sweep may choose either.
- * Also true for a model that cannot be opened, which is refused later. */
+/* True if pairs of texts can be joined: by the tokenizer of a model or by --special bos, also if
+ * only a sweep chooses these. Also true for a model that cannot be opened, which is refused
+ * later. */
 static bool joins_texts(struct items *items)
 {
     const struct options *options = items->options;
     const char *special = options->input.special;
     bool joins = special && strcmp(special, "bos") == 0;
     const struct texts *sweeps = &options->batch.sweeps;
-    for (size_t i = 0; i < sweeps->count; i++) /* such values may join texts */
+    for (size_t i = 0; i < sweeps->count; i++) /* such options can join two texts */
         joins |= strncmp(sweeps->items[i], "model=", 6) == 0 ||
                  strncmp(sweeps->items[i], "special=", 8) == 0;
     struct texts models;
@@ -183,8 +184,8 @@ static bool joins_texts(struct items *items)
     return joins || err.kind;
 }
 
-/* As field_of, and note that a field was found. The number of a minimal pair is often called
- * `pair`: such a column is copied unless texts can be pairs. */
+/* Get the field of a column, and note that it was found. A column `pair` often contains the number
+ * of a minimal pair: it is copied unless texts can be pairs. */
 static size_t find_field(struct items *items, const char *name)
 {
     size_t field = field_of(items, name);
@@ -200,9 +201,9 @@ static size_t find_field(struct items *items, const char *name)
     return field;
 }
 
-/* As find_field, and add a new name to the columns to copy. Refused: an invalid name, too many
- * names, and a name that is probably a misspelling of a known one that is missing (other capitals
- * or, from five letters on, at distance 1: base/names.h). */
+/* Get the field of a column; a new name is added to the columns to copy. Refused: an invalid name,
+ * too many names, and a name that is probably a misspelling of a known name that is missing (other
+ * capitals or, from five letters on, at distance 1: base/names.h). */
 static size_t add_column(struct items *items, const char *name, struct err *err)
 {
     enum { LETTERS = 5 };
@@ -252,7 +253,7 @@ static int add_start(struct items *items, const char *at, size_t size, size_t li
     return 0;
 }
 
-/* True for a copied column whose cells are joined to texts. */
+/* True for the field of a copied column whose cells are joined to texts. */
 static bool is_part_field(const struct items *items, size_t field)
 {
     size_t index = field - ITEM_FIELDS;
@@ -273,7 +274,7 @@ static const char *name_of_field(const struct items *items, size_t field)
                                                     : known_columns[field].name;
 }
 
-/* Survey a cell that is not blank. */
+/* Add a cell that is not blank to the survey of the table. */
 static int survey_cell(struct items *items, size_t field, const char *text, size_t line,
                        struct err *err)
 {
@@ -299,7 +300,7 @@ static int survey_cell(struct items *items, size_t field, const char *text, size
                : 0;
 }
 
-/* Read the cells of columns that group rows. */
+/* Read the cells of a row in the columns that group rows. */
 static int note_fills(struct items *items, const struct row *row, struct arena *arena,
                       struct err *err)
 {
@@ -319,7 +320,8 @@ static int note_fills(struct items *items, const struct row *row, struct arena *
                : 0;
 }
 
-/* Add the columns of an object. Survey the cells of a row. */
+/* Add the columns of a row of JSON, an object, to the columns of the table. Survey the cells of any
+ * row. */
 static int note_row(struct items *items, const struct row *row, enum cells *cells, struct err *err)
 {
     if (items->kind == ITEMS_JSONL && !items->found && row->count)
@@ -341,7 +343,7 @@ static int note_row(struct items *items, const struct row *row, enum cells *cell
     return err_if(err->kind);
 }
 
-/* Refuse a column that is blank from its first row on: there is no value above. */
+/* Refuse a column that groups rows and is blank in its first row: there is no value above. */
 static int check_fills(const struct items *items, struct err *err)
 {
     size_t index;
@@ -357,16 +359,19 @@ static int check_fills(const struct items *items, struct err *err)
     return 0;
 }
 
-/* Make an item of each line of text or row of a table that is not blank; with ITEMS_KEEP_BLANK, of
- * every row up to the last that is not blank; with --by, of neighbouring rows with the same values.
- * Numbers include blank rows. Errors in a row are reported when the item is read. */
+/* Make the items. An item is a line of text or a row of a table that is not blank; with
+ * ITEMS_KEEP_BLANK, also a blank row before the last that is not blank; with --by, neighbouring
+ * rows with the same values. Numbers include blank rows. Errors in a row are reported when the item
+ * is read. */
 static int find_rows(struct items *items, struct err *err)
 {
     const bool of_csv = items->kind == ITEMS_CSV, by = items->by.count;
     const bool keeps_blank = items->fields & ITEMS_KEEP_BLANK && items->kind != ITEMS_JSONL && !by;
     const size_t first = items->count;
-    size_t last = first, number = first; /* last: items up to the last that is not blank */
-    size_t skipped = 0, between = 0;     /* blank rows; those before the last item */
+    /* `last`: number of items up to the last that is not blank */
+    size_t last = first, number = first;
+    /* `skipped`: number of blank rows; `between`: number of blank rows before the last item */
+    size_t skipped = 0, between = 0;
     struct arena arena = {0};
     enum cells *cells = arena_alloc(&items->arena, items->header_count, sizeof *cells, err);
     if (!cells)
@@ -411,18 +416,20 @@ static int find_rows(struct items *items, struct err *err)
 
 /* --- the header of CSV ------------------------------------------------------------------------ */
 
-/* Choose comma, semicolon or tab, or none for one column: the one that gives the header a column
- * that the command reads, otherwise the most columns. A file with such a column among several is a
- * table. */
+/* Choose the separator: comma, semicolon or tab, or none if there is one column. Choose the one
+ * that makes a column of the header which the command reads, otherwise the one that makes the most
+ * columns. A file with such a column among several is a table. */
 static int choose_separator(struct items *items, struct err *err)
 {
-    const size_t KNOWN = SIZE_MAX / 2; /* larger than any number of columns */
+    /* added for a column that the command reads: more than any number of columns */
+    const size_t KNOWN = SIZE_MAX / 2;
     size_t best = 1;
-    bool is_one = true; /* column */
+    bool is_one = true; /* the table has one column */
     for (const char *separator = ",;\t"; *separator && !err->kind; separator++) {
         struct csv_record header;
         struct arena arena = {0};
-        bool known = false, is_prose = false; /* prose has spaces after commas */
+        /* `known`: a column that the command reads; `is_prose`: commas are followed by spaces */
+        bool known = false, is_prose = false;
         struct csv_reader trial = {items->reader.at, items->reader.end, 1, *separator};
         size_t count = csv_read(&trial, &header, &arena, err) ? 0 : header.count;
         is_one &= count == 1;
@@ -444,12 +451,13 @@ static int choose_separator(struct items *items, struct err *err)
     }
     if (best > KNOWN + 1)
         items->kind = ITEMS_CSV;
-    if (is_one) /* a line is a cell, with its commas */
+    if (is_one) /* with one column, a whole line is a cell, including its commas */
         items->reader.separator = '\n';
     return err_if(err->kind);
 }
 
-/* Read the header. Refused: a column that occurs twice; no column that can make an item. */
+/* Read the header of a table. Refused: a column that occurs twice; a header without a column that
+ * can make an item. */
 static int read_header(struct items *items, struct err *err)
 {
     struct csv_record header;
@@ -463,7 +471,7 @@ static int read_header(struct items *items, struct err *err)
     size_t ignored = 0;
     for (size_t i = 0; i < header.count && !err->kind; i++) {
         const char *name = header.fields[i];
-        /* a column without a name: row names of R, or what follows Excel's last separator */
+        /* a column without a name: row names of R, or an empty cell after Excel's last separator */
         bool is_ignored = !*name && header.count > 1 && ignored < COLUMNS_MAX;
         items->field_of_column[i] = is_ignored ? NO_FIELD : add_column(items, name, err);
         ignored += is_ignored;
@@ -494,7 +502,8 @@ static int read_header(struct items *items, struct err *err)
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-/* True if a file begins with `first` and one of `second`, with or without white space between. */
+/* True if the file begins with `first`, followed by one of the characters of `second`; white space
+ * may be between them. */
 static bool begins(const struct items *items, char first, const char *second)
 {
     const char *end = items->reader.end, *at = json_blanks_end(items->reader.at, end);
@@ -517,9 +526,10 @@ static bool take_separator(struct csv_reader *reader)
     return true;
 }
 
-/* Set the kind of the file by a known ending of its name, else, unless it is a document, by its
- * beginning: an object, or a header with several columns, one of which the command reads. A .txt
- * file with such a header, as Excel's "Text (tab delimited)", gets a note. */
+/* Set the kind of the file by a known ending of its name. Without one, unless the file is a
+ * document, set the kind by its first line: an object, or a header with several columns, one of
+ * which the command reads. A .txt file with such a header, as Excel's "Text (tab delimited)", gets
+ * a note. */
 static int find_kind(struct items *items, struct err *err)
 {
     const char *path = items->path;
@@ -550,9 +560,9 @@ static int find_kind(struct items *items, struct err *err)
     return 0;
 }
 
-/* Say in one note how the file was read: lines and columns that are left out, marks in texts, and
- * blanks, which spreadsheets hide and tokenize (ITEMS_WHOLE) shows. With -v, list the columns that
- * the command reads, and the columns to copy. */
+/* Print a note that says how the file was read: lines and columns that are left out, marks in
+ * texts, and blanks, which spreadsheets hide but tokenize (ITEMS_WHOLE) shows. With -v, list the
+ * columns that the command reads and the columns to copy. */
 static void note_texts(struct items *items, enum items_many many)
 {
     const struct text_survey *survey = &items->survey;
@@ -591,7 +601,8 @@ static void note_texts(struct items *items, enum items_many many)
         print_note("'%s': columns read: %s", path, listed);
 }
 
-/* Read the options that name columns. Refused: two that give texts, or one without its other. */
+/* Read the options that name columns. Refused: two options that give texts, or one of two options
+ * that belong together. */
 static int name_columns(struct items *items, struct err *err)
 {
     const struct input_options *input = &items->options->input;
@@ -613,7 +624,8 @@ static int name_columns(struct items *items, struct err *err)
         return -1;
     if (!input->text_column && !parts)
         return 0;
-    items->fields &= ~((unsigned)OF_TEXTS & ~(1u << ITEM_TEXT)); /* no other gives a text */
+    /* no column but this one gives a text */
+    items->fields &= ~((unsigned)OF_TEXTS & ~(1u << ITEM_TEXT));
     items->found |= 1u << ITEM_TEXT;
     return 0;
 }
@@ -678,9 +690,10 @@ static int find_in_file(struct items *items, enum items_many many, struct err *e
     return find_rows(items, err);
 }
 
-/* Standard input is read where a text is required and none is given. Where texts are optional, it
- * is read for `--file -` alone: in a script it is the rest of the script. A note says so if a pipe
- * or a file is left unread, but not in a loop over sources to translate (ITEMS_PROMPT). */
+/* True if texts are read from standard input: if a text is required and none is given, or with
+ * `--file -`. Where texts are optional, only `--file -` reads it: in a script, standard input is
+ * the rest of the script. A note says if a pipe or a file is left unread, but not in a loop over
+ * sources to translate (ITEMS_PROMPT). */
 static bool reads_standard_input(const struct items *items, enum items_many many)
 {
     const struct input_options *options = &items->options->input;
@@ -827,7 +840,8 @@ int items_blame(const struct items *items, size_t index, struct err *err)
 
 void items_print_failure(struct items *items, size_t index, const char *message)
 {
-    static const char guess[] = ": did you mean"; /* what follows differs between texts */
+    /* begins the end of a message, which differs between texts */
+    static const char guess[] = ": did you mean";
     struct buf origin = {0};
     items_origin(&origin, items, index);
     const char *reason = message, *last = items->reason;
@@ -858,8 +872,8 @@ struct input input_of(const char *text, const char *pair)
                           .pair = {.bytes = pair, .size = pair ? strlen(pair) : 0}};
 }
 
-/* Store the value of a column. A field replaces the option of the same name; `continue` may have
- * several values. */
+/* Store the value of a column. A field of the command replaces the option of the same name;
+ * `continue` may have several values. */
 static int set_value(struct item *item, size_t field, const char *value, struct arena *arena,
                      struct err *err)
 {
@@ -891,7 +905,7 @@ static int set_value(struct item *item, size_t field, const char *value, struct 
     return field == ITEM_CONTINUE ? texts_add(continuations, value, arena, err) : 0;
 }
 
-/* Join the cells of the columns of --regions. */
+/* Join the cells of the columns of --regions to the text of the item. */
 static int join_columns(const struct items *items, struct item *item, struct arena *arena,
                         struct err *err)
 {
@@ -908,7 +922,7 @@ static int join_columns(const struct items *items, struct item *item, struct are
     return err_if(!cells || !regions || regions_join(item, regions, cells, count, arena, err));
 }
 
-/* In columns that group rows, fill blank cells with the values above, `now`; other cells set `now`.
+/* In columns that group rows, fill blank cells with `now`, the values above; other cells set `now`.
  * True if a cell of --by was blank: then all blank cells of the row are merged cells. */
 static bool fill_row(struct fill *now, struct item *item, const struct items *items,
                      struct arena *arena, struct err *err)
@@ -937,8 +951,8 @@ static bool fill_row(struct fill *now, struct item *item, const struct items *it
     return is_merged;
 }
 
-/* Read a row and store its values, copied ones first: failures have them. A text of several rows
- * has the first value of a field. */
+/* Read a row and store its values in the item: first the columns to copy, since even failures show
+ * them. A text of several rows has the first value of a field. */
 static int take_row(struct row *row, const struct items *items, struct item *item,
                     struct csv_reader *reader, struct arena *arena, struct err *err)
 {
@@ -971,9 +985,9 @@ static int take_row(struct row *row, const struct items *items, struct item *ite
     return err_if(err->kind);
 }
 
-/* Read the row of an item or, with --by, the rows up to the next item. Their words are joined to
- * its text; its columns are those with the same value in all rows, or in the first of merged
- * ones. */
+/* Read the row of an item or, with --by, the rows up to the next item, whose words are joined to
+ * one text. The item gets the columns that have the same value in all rows, or a value only in the
+ * first of merged cells. */
 static int read_rows(const struct items *items, struct item *item, const struct item_start *start,
                      struct arena *arena, struct err *err)
 {
@@ -1029,7 +1043,8 @@ static int read_rows(const struct items *items, struct item *item, const struct 
     return regions_join(item, rows, words, count, arena, err);
 }
 
-/* Divide the text of an item, and its bad or corrupt text, which must have as many regions. */
+/* Divide the text of an item into regions, and also its bad or corrupt text, which must have as
+ * many. */
 static int read_regions(struct item *item, const char *numbers, struct arena *arena,
                         struct err *err)
 {

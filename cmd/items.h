@@ -12,7 +12,7 @@
  *
  * With --regions or --word-column, the texts are joined from cells: of several columns, or of one
  * column in neighbouring records with the same values of --by, which are one item. In columns that
- * group rows, a blank cell has the value above (fills.h).
+ * group rows, a blank cell has the value of the cell above it (fills.h).
  *
  * Opening finds where each item begins; an item is parsed when it is read, in any order.
  *
@@ -33,78 +33,91 @@
 #include "write/format.h"
 
 enum item_field {
-    ITEM_TEXT, /* also read from a column "sentence", its name in our JSON */
+    ITEM_TEXT, /* the text; also read from a column "sentence", as our JSON calls it */
     ITEM_IDS,
     ITEM_SOURCE,
-    ITEM_PAIR, /* the fields up to here belong to every command that reads texts */
+    /* the second text of a pair; fields up to this one belong to every command that reads texts */
+    ITEM_PAIR,
     ITEM_ANSWER,
     ITEM_TARGET,
     ITEM_CONTINUE,
     ITEM_POSITION,
-    ITEM_CLEAN, /* also the item's text */
+    ITEM_CLEAN, /* the clean text, which becomes the item's text */
     ITEM_CORRUPT,
     ITEM_CORRUPT_SOURCE,
-    ITEM_GOOD, /* also the item's text; columns may be called sentence_good and sentence_bad */
+    /* the good text, which becomes the item's text; columns may be called sentence_good and
+     * sentence_bad */
+    ITEM_GOOD,
     ITEM_BAD,
     ITEM_POSITIVE, /* also the item's text */
     ITEM_NEGATIVE,
-    ITEM_HEAD, /* for an attention score to attribute, like the next two */
+    /* head of an attention score that `attribute` splits; the next two fields are its --key and
+     * --against */
+    ITEM_HEAD,
     ITEM_KEY,
     ITEM_AGAINST,
     ITEM_LABEL, /* name of a class */
     ITEM_FIELDS
 };
 
-/* Added to the fields of a command: blank lines before others, and records of CSV without a text,
- * are items. */
+/* A bit in the fields of a command: blank lines that have later texts, and records of CSV without a
+ * text, become items. */
 enum { ITEMS_KEEP_BLANK = 1 << ITEM_FIELDS };
 
 struct item {
-    size_t number; /* from 0; blank lines and records are counted */
+    size_t number; /* number of the item, from 0; blank lines and records are counted */
     struct input input;
-    bool is_blank;                   /* with ITEMS_KEEP_BLANK: no text */
+    bool is_blank;                   /* the item has no text; only with ITEMS_KEEP_BLANK */
     const char *fields[ITEM_FIELDS]; /* values of columns that the command reads; NULL: none */
-    struct options options;          /* items->options, with `fields` in place */
-    struct identity_column *columns; /* [column_count + text_count] to copy; the last is the text */
+    struct options options; /* items->options with the values of `fields` in place of options */
+    /* [column_count + text_count] columns to copy; the last is the text */
+    struct identity_column *columns;
     size_t column_count, text_count; /* text_count: 0, or 1 if the file is a table of texts */
-    const struct score_region *regions; /* [region_count] ranges of bytes, not tokens (stimuli.h) */
-    const struct score_region *other_regions; /* [region_count] of the bad or corrupt text */
+    /* [region_count] regions of the text, as ranges of bytes, not tokens (stimuli.h) */
+    const struct score_region *regions;
+    /* [region_count] regions of the bad or corrupt text */
+    const struct score_region *other_regions;
     size_t region_count;
-    bool is_joined;    /* the regions are columns or rows, whose cells are the text */
-    const char *text;  /* the text of its tokens; NULL: not tokenized */
-    size_t text_start; /* bytes of `text` before the user's, such as a chat template's */
+    bool is_joined;   /* the text is made of cells: regions are columns or rows */
+    const char *text; /* the item's text as it was tokenized; NULL: not tokenized yet */
+    /* bytes of `text` before the user's own text, such as the start of a chat template */
+    size_t text_start;
 };
 
 struct items {
     const struct options *options;
-    unsigned fields;    /* 1 << ITEM_…: that the command reads */
+    unsigned fields;    /* fields that the command reads: bits 1 << ITEM_… */
     bool takes_sources; /* a source without a text is an item */
-    bool reads_clean;   /* the table has `clean` texts alone, which the command reads as `text` */
+    bool reads_clean; /* the table contains only `clean` texts, which the command reads as `text` */
     enum items_kind { ITEMS_LINES, ITEMS_DOCUMENT, ITEMS_JSONL, ITEMS_CSV } kind;
     struct item_start {
         const char *at;
         size_t size; /* bytes of a text, a line or an object; unused for records of CSV */
-        size_t line; /* in the file, from 1; 0: a document, or not from a file */
+        size_t line; /* number of the line in the file, from 1; 0: a document, or not from a file */
         size_t number;
         const struct fill *fills; /* values of columns that group rows; NULL: none */
-    } * starts;                   /* [count] */
+    } * starts;                   /* [count] where each item begins */
     size_t count;
-    const char *path;         /* path of the file, "-" for standard input; NULL: none */
-    struct texts formulas;    /* predictions of a suite (stimuli.h); empty: none */
-    struct texts numbers;     /* of a suite's regions, " 1 2", for each line; empty: not a suite */
+    const char *path;      /* path of the file, "-" for standard input; NULL: none */
+    struct texts formulas; /* formulas of a suite's predictions (stimuli.h); empty: none */
+    /* for each line of a suite, the numbers of its regions, " 1 2"; empty: not a suite */
+    struct texts numbers;
     struct csv_reader reader; /* reads the file, or the lines that replace a suite */
-    size_t *field_of_column; /* [header_count] field, ITEM_FIELDS + index in `names`, or NO_FIELD */
+    /* [header_count] field of each column: an ITEM_…, ITEM_FIELDS + index in `names`, or
+     * NO_FIELD */
+    size_t *field_of_column;
     size_t header_count;
-    unsigned found; /* 1 << ITEM_…: in the header, or in an object of JSONL */
+    unsigned found; /* fields found in the header or in an object of JSONL: bits 1 << ITEM_… */
     struct text_survey survey;
-    struct texts parts;    /* columns of --regions, or the one of --word-column */
-    struct texts by;       /* columns of --by; empty: a record is a text */
-    struct fills fills;    /* columns that group rows */
-    size_t records;        /* rows of a table, without blank ones */
-    struct texts names;    /* columns to copy, in order of appearance */
+    struct texts parts; /* columns whose cells make the text: of --regions, or of --word-column */
+    struct texts by;    /* columns of --by; empty: a record is a text */
+    struct fills fills; /* columns that group rows */
+    size_t records;     /* number of rows of a table, without blank rows */
+    struct texts names; /* columns to copy, in order of appearance */
     const char *text_name; /* name of the column of texts: text or sentence; NULL: none */
-    const char *reason;    /* reason of the last failure that was printed, without its place */
-    struct file file;      /* items may point into it */
+    /* message of the last failure that was printed, without its file and line */
+    const char *reason;
+    struct file file; /* the file of texts; items may point into its bytes */
     struct arena arena;
 };
 
@@ -124,13 +137,13 @@ enum items_many {
     ITEMS_WHOLE,
 };
 
-/* Find all items: sentences, operands, items of the file or the pipe, ids. `fields`, 1 << ITEM_…,
- * are the command's own columns. On failure `items` is empty. */
+/* Find all items: of --sentence, operands, the file or the pipe, and --ids. `fields` are the
+ * columns that only this command reads, bits 1 << ITEM_…. On failure `items` is empty. */
 int items_open(struct items *items, const struct options *options, unsigned fields,
                enum items_many many, struct err *err);
 void items_release(struct items *items);
 
-/* True if some text has regions by name: of marks, or of --regions. */
+/* True if some text has named regions: between marks, or from --regions. */
 static inline bool items_have_regions(const struct items *items)
 {
     return items->survey.marks || (items->parts.count && !items->by.count);
@@ -141,27 +154,29 @@ static inline bool items_have_regions(const struct items *items)
 int items_read(const struct items *items, struct item *item, size_t index, struct arena *arena,
                struct err *err);
 
-/* The input of a text, or of two as a pair; `text` and `pair` may be NULL. */
+/* Make the input of a text, or of a pair of texts; `text` and `pair` may be NULL. */
 struct input input_of(const char *text, const char *pair);
 
 /* The names of the columns to copy, and of the column of texts. */
 struct names item_columns(const struct item *item);
 
-/* The value of a column to copy; NULL: none. */
+/* The value of an item in the copied column `name`; NULL: no value. */
 const char *item_column(const struct item *item, const char *name);
 
-/* Find the column `name` that an option asks for. Refused: a wrong name, texts without columns. */
+/* Find the column `name` that an option asks for. Refused: a wrong name, and texts that have no
+ * columns. */
 int column_choose(size_t *index, struct names columns, const char *option, const char *name,
                   size_t size, struct err *err);
 
-/* Append the origin of an item: 'story.txt' line 3, --ids, sentence 1 (from 0), --file (document);
- * nothing for a single sentence. items_blame puts the origin before an error and returns -1. */
+/* Append to `origin` where an item comes from: 'story.txt' line 3, --ids, sentence 1 (from 0),
+ * --file (document); nothing for a single sentence. items_blame puts this before an error message
+ * and returns -1. */
 void items_origin(struct buf *origin, const struct items *items, size_t index);
 int items_blame(const struct items *items, size_t index, struct err *err);
 
-/* Print why an item failed, unless the last one that was printed failed for the same reason. */
+/* Print why an item failed, unless the last printed failure had the same reason. */
 void items_print_failure(struct items *items, size_t index, const char *message);
 
-/* Fail with a summary if items failed, though the command continued without them. */
+/* If some items failed while the command continued, fail with a summary. */
 int items_check_failed(size_t failed, size_t items, const char *how, const char *first,
                        struct err *err);

@@ -68,11 +68,11 @@ const struct command command_lens = {
     .draws = true,
 };
 
-/* What is asked about one text. The state of the task is the lens of --jacobian. */
+/* The options of one text. The state of the task is the lens of --jacobian. */
 struct lens_job {
-    struct question question; /* --target */
+    struct question question; /* the question of --target */
     struct lens_plan plan;
-    unsigned numbers; /* --show: 1 << LENS_... */
+    unsigned numbers; /* numbers of --show: bits 1 << LENS_... */
 };
 
 static int prepare(void *state, struct driver *driver, struct err *err)
@@ -97,7 +97,7 @@ static int check_model(struct viewer *viewer, struct err *err)
     return config_classifies(config) ? logits_check(viewer, 0, err) : scoring_check(&scoring, err);
 }
 
-/* Read --layer: only layers that have the site, since some lack a shared expert. */
+/* Read --layer. Default: the layers that have the site, since some lack a shared expert. */
 static int read_layers(struct lens_plan *plan, const struct driver *driver, const struct job *job,
                        struct arena *arena, struct err *err)
 {
@@ -137,7 +137,7 @@ static int read_options(struct lens_job *own, struct driver *driver, const struc
     struct question_words words = question_words(driver, job);
     words.option = "--target";
     words.answer = options->lens.target;
-    words.place_option = NULL; /* no --query */
+    words.place_option = NULL; /* lens has no --query */
     if (answer_read(&own->question, &words, viewer, arena, err) || check_model(viewer, err) ||
         lens_find_site(&plan->site, options->lens.site, config, err) ||
         read_numbers(own, driver, job, err) || read_layers(plan, driver, job, arena, err))
@@ -186,7 +186,7 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
     return 0;
 }
 
-/* There are logits of every layer. */
+/* Tell the viewer how many tokens will run: logits are computed for every layer. */
 static void expect(void *state, struct driver *driver, size_t tokens)
 {
     struct viewer *viewer = &driver->session.viewer;
@@ -197,7 +197,8 @@ static void expect(void *state, struct driver *driver, size_t tokens)
 
 /* --- the run ---------------------------------------------------------------------------------- */
 
-/* Say in the title and the facts which layers have no matrix, and so the logit lens. */
+/* Say in the title and the facts which layers have no Jacobian matrix and use the logit lens
+ * instead. */
 static int describe_jacobian(struct job *job, struct facts *facts, struct arena *arena,
                              struct err *err)
 {

@@ -85,11 +85,11 @@ struct tour {
     const struct options *options;
     const struct lesson *lesson;
     size_t columns;
-    size_t first, end;    /* range of steps to show */
+    size_t first, end;    /* range of steps to show, without `end` */
     struct output output; /* of the HTML page */
     struct style style;
     struct layout layout;
-    struct identity identity; /* of the next step on the page */
+    struct identity identity; /* identity of the next step on the page */
     struct arena arena;
 };
 
@@ -100,7 +100,7 @@ static const struct command *read_line(struct options *options, const char *line
 {
     char *words[WORDS_MAX + 1] = {NULL};
     for (size_t count = 0; *line; count++) {
-        assert(count < WORDS_MAX); /* lines are constant */
+        assert(count < WORDS_MAX); /* lines of steps are constant, so this is a bug */
         bool quoted = *line == '"';
         line += quoted;
         size_t size = strcspn(line, quoted ? "\"" : " ");
@@ -114,7 +114,8 @@ static const struct command *read_line(struct options *options, const char *line
     return command && !command_parse(options, all, command, words + 2, arena, err) ? command : NULL;
 }
 
-/* The heading of a section in explain's output, and what follows; else the end. */
+/* The start of a numbered section in the output of `explain`; the end of `text` if it is
+ * missing. */
 static const char *find_section(const char *text, long number, bool in_html)
 {
     char heading[NUM_COUNT_BYTES + sizeof "<h2>. "];
@@ -124,7 +125,7 @@ static const char *find_section(const char *text, long number, bool in_html)
     return found ? found : text + strlen(text);
 }
 
-/* A curve with points, in units of 44 of which the picture has 5 x 2. */
+/* The picture of a curve with points: UNIT pixels are 1, and the picture is 5 wide and 2 high. */
 enum { UNIT = 44, ORIGIN_X = 142, ORIGIN_Y = 76, LEFT = -3, RIGHT = 2, DOTS = 20 };
 
 /* Write an activation with points at the numbers that follow its name: "gelu_new 0.9289". */
@@ -152,7 +153,7 @@ static void write_curve(struct buf *out, const char *curve)
                        (double)(ORIGIN_X + x * UNIT), (double)(ORIGIN_Y - y * UNIT));
     }
     buf_text(out, "\"/>");
-    char *end = (char *)curve + length; /* cast: only read */
+    char *end = (char *)curve + length; /* the cast is safe: `end` is only read */
     for (float x = strtof(end, &end), y = x;; x = y = strtof(end, &end)) {
         activate((struct matrix){&y, 1, 1, 1}, (struct matrix){&y, 1, 1, 1}, NULL, activation);
         const double right = (double)(ORIGIN_X + x * UNIT), down = (double)(ORIGIN_Y - y * UNIT);
@@ -184,7 +185,7 @@ static void write_parts(struct buf *out, const char *text, const struct page_les
     buf_bytes(out, first, (size_t)(last - first));
 }
 
-/* Run a step's command; write its output, or only the `parts` of it. */
+/* Run a step's command and write its output, or only the parts of it that the step names. */
 static int run_step(struct stream *out, const struct command *command,
                     const struct options *options, const struct page_lesson *step, struct err *err)
 {
@@ -206,7 +207,7 @@ static int run_step(struct stream *out, const struct command *command,
     return err_if(failed);
 }
 
-/* Write a text of a step after an empty line, and `mark` before it. */
+/* Write an empty line, `mark`, and a text of a step. */
 static void write_text(struct stream *out, const struct tour *tour, const char *mark,
                        const char *text)
 {
@@ -245,7 +246,7 @@ static int show_step(struct tour *tour, size_t step, struct err *err)
     bool has_language = command == &command_run || command == &command_explain;
     stream_format(&out, "\n$ %s%s\n\n", row->line,
                   has_language && tour->lesson != lessons ? " --lang zh" : "");
-    stream_flush(&out); /* before the command writes */
+    stream_flush(&out); /* write the buffered text before the command writes */
     int failed = !out.failure && run_step(&out, command, &options, row, err);
     if (failed)
         err_prefix(err, "step %zu", step + 1);
@@ -266,8 +267,8 @@ static int show_step(struct tour *tour, size_t step, struct err *err)
     return stream_end(&out, failed, err);
 }
 
-/* Whether the tour has all numbered steps. Then its list ends with the step `scale`, and its page
- * with `scale` and the journey. */
+/* True if the tour has all numbered steps. Then its list ends with the step `scale`, and its page
+ * with `scale` and the journey through a model. */
 static bool is_whole(const struct tour *tour)
 {
     return tour->end - tour->first == lesson_steps;
@@ -302,15 +303,18 @@ static const char scale_commands[] =
     "        --show scores,masked,weights --stats --format csv # --scale none: without √d\n"
     "done\n";
 
-/* What scale_commands compute: init draws the words, as torch.randn does. */
+/* The columns of `lesson scale` for one kind of score. scale_commands computes them: init draws the
+ * words, as torch.randn does. */
 struct scale_row {
     double variance;
-    double largest, slope; /* means: of the largest w of each query; of w(1 − w) over weights w */
+    /* `largest`: mean over queries of the largest weight; `slope`: mean of w(1 − w) over all
+     * weights w */
+    double largest, slope;
 };
 
 struct scale_rows {
     size_t width;
-    struct scale_row plain, scaled; /* q·k and q·k/√d */
+    struct scale_row plain, scaled; /* `plain`: with scores q·k; `scaled`: with scores q·k/√d */
 };
 
 static int measure_row(struct scale_row *row, const float *words, size_t width, double scale)
@@ -385,7 +389,7 @@ static int show_scale(struct tour *tour, struct err *err)
     return stream_commit(&out, err);
 }
 
-/* The table of `lesson scale` as a section of the page. */
+/* Make the table of `lesson scale` as a section of the HTML page. */
 static int scale_html(const char **html, const struct lesson *lesson, struct arena *arena,
                       struct err *err)
 {
@@ -415,8 +419,8 @@ static int scale_html(const char **html, const struct lesson *lesson, struct are
 
 /* --- the HTML page ---------------------------------------------------------------------------- */
 
-/* Run an explain command and keep its HTML, in a language, as the tables of the page; if
- * lesson->parts is set, only the sections that it names: "9-12". */
+/* Run an `explain` command, and keep its HTML in the given language as the tables of the page. If
+ * lesson->parts is set, keep only the sections that it names: "9-12". */
 static int read_tables(struct page_lesson *lesson, const char *line, const char *language,
                        const struct command_list *all, struct arena *arena, struct err *err)
 {
@@ -462,7 +466,7 @@ static int add_step(struct tour *tour, size_t step, struct err *err)
     if (command == &command_run)
         options.select.query = options.select.key = NULL; /* the page shows all tokens */
     else
-        options.select.head = NULL; /* and Motion all heads of the layer */
+        options.select.head = NULL; /* the animation of the page shows all heads of the layer */
     if (lesson.show)
         options.select.show = lesson.show;
     if (lesson.walk && tour->options->model.name)
@@ -489,7 +493,7 @@ static int write_page(struct tour *tour, struct err *err)
     if (tour->output.to_folder)
         return err_usage(err, "--output: expected a file, found the folder '%s'",
                          tour->output.path);
-    tour->style.title = lessons->page; /* translated by the page, as are the steps */
+    tour->style.title = lessons->page; /* the page translates the title and the steps */
     tour->style.language = tour->lesson->language;
     tour->layout = page_layout(tour->options, &tour->style);
     tour->identity = identity_first(tour->end - tour->first + more);
@@ -501,7 +505,7 @@ static int write_page(struct tour *tour, struct err *err)
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-/* Choose the language, and the operand: a step, all or scale. Default: step 1 for text; all for a
+/* Read the language and the operand: a step, `all` or `scale`. Default: step 1 for text; all for a
  * list or a page. */
 static int parse_options(struct tour *tour, struct err *err)
 {
@@ -558,8 +562,9 @@ static int show(struct tour *tour, struct err *err)
 
 /* --- on a terminal, a screen at a time -------------------------------------------------------- */
 
-/* The bytes that fit into `rows` lines. A screen ends before a paragraph or heading, which begin at
- * the margin, but not after a heading of one line; else at an empty line, else anywhere. */
+/* The bytes of `text` that fit into `rows` lines. A screen ends before a paragraph or heading,
+ * which begin at the margin, but not after a heading of one line; else at an empty line; else
+ * anywhere. */
 static size_t fit_screen(const char *text, size_t size, size_t rows, size_t columns)
 {
     size_t used = 0, best = 0, empty = 0, lines = 0, next;

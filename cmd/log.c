@@ -25,7 +25,7 @@
 enum {
     NUMBER_BYTES = 24,
     MISSING_NAMED = 8,
-    SUM_BYTES = 19, /* a checksum as a line of JSON: "0123456789abcdef" */
+    SUM_BYTES = 19, /* bytes of a checksum as a line of JSON: "0123456789abcdef" and a newline */
 };
 
 static const char header_begin[] = "{\"format\": \"attn-cli/batch/";
@@ -36,7 +36,8 @@ static const char *const fact_names[LOG_FACTS] = {
     [LOG_MODELS] = "models",   [LOG_RESULTS] = "results", [LOG_JOBS] = "jobs",
     [LOG_SHARD] = "shard",     [LOG_FAILED] = "failed",   [LOG_FAILURE] = "failure"};
 
-/* The first facts of the first and of the last line of NAME.batch, and the end of the facts. */
+/* For the first and the last line of NAME.batch, the first fact of the line; then the end of the
+ * facts. */
 static const size_t line_begins[] = {0, LOG_FAILED, LOG_FACTS};
 
 /* --- files ------------------------------------------------------------------------------------ */
@@ -73,7 +74,8 @@ struct log_span {
     const char *at, *end;
 };
 
-/* Get the next line. A last line without a newline is not counted: writing it was interrupted. */
+/* Get the next complete line. A last line without a newline is ignored: writing it was
+ * interrupted. */
 static bool next_line(struct log_span *line, struct log_span *rest)
 {
     const char *newline = memchr(rest->at, '\n', (size_t)(rest->end - rest->at));
@@ -106,7 +108,8 @@ void log_end_line(struct log *log)
     log->sum = HASH_FNV_BEGIN;
 }
 
-/* Count a line that is already in the log, as a failure if it is one; keep the first message. */
+/* Count a line that is already in the log; if it is a failure, count the failure, and keep the
+ * first message. */
 static int count_line(struct log *log, struct log_span line, struct log_span value, struct err *err)
 {
     struct json *root = NULL;
@@ -124,14 +127,16 @@ static int count_line(struct log *log, struct log_span line, struct log_span val
 
 /* A result that is written from the lines of logs. */
 struct assembly {
-    struct stream out, rows; /* rows: "about" of each line that has it, if `rows_path` is set */
+    /* `out`: the result; `rows`: the "about" of each line that has one, if `rows_path` is set */
+    struct stream out, rows;
     const char *rows_path;
-    bool is_lines, is_array; /* lines are results; lines become an array */
-    bool begun;              /* a result was written */
+    /* `is_lines`: each line is a result; `is_array`: lines become an array of JSON */
+    bool is_lines, is_array;
+    bool begun; /* at least one result was written */
 };
 
-/* Add a line or, unless lines are results, the bytes of its result if it has any: "output", or
- * "next" after other results. */
+/* Add a line of a log to the result; or, if lines are not results, the bytes in "output", or in
+ * "next" after other results, if the line has any. */
 static int add_line(struct assembly *result, struct log_span line, struct log_span value,
                     struct err *err)
 {
@@ -169,8 +174,9 @@ static int add_line(struct assembly *result, struct log_span line, struct log_sp
     return 0;
 }
 
-/* Add the complete lines of NAME.part to a result or, if that is NULL, count them. In an unfinished
- * log, lines without a checksum are not complete; finished logs of early versions have none. */
+/* Add the complete lines of NAME.part to `result` or, if `result` is NULL, count them. In an
+ * unfinished log, lines without a checksum are not complete; finished logs of early versions have
+ * no checksums. */
 static int read_lines(struct log *log, struct assembly *result, struct err *err)
 {
     struct file file = {0};
@@ -186,7 +192,7 @@ static int read_lines(struct log *log, struct assembly *result, struct err *err)
         if (!is_there && (!log->finished || job == log->end))
             break;
         snprintf(begin, sizeof begin, "{\"job\": %zu, ", job);
-        if (has_old) /* of the line with its newline */
+        if (has_old) /* checksum of the line and its newline */
             print_sum(sum, hash_fnv(HASH_FNV_BEGIN, line.at, (size_t)(rest.at - line.at)));
         if (!is_there || job == log->end || !skip(&value, begin))
             failed = err_set(err, "expected job %zu of this batch, found %s: --force starts over",
@@ -211,15 +217,15 @@ static int read_lines(struct log *log, struct assembly *result, struct err *err)
 
 /* --- the header ------------------------------------------------------------------------------- */
 
-/* Truncate NAME.batch after a number of checksums, and continue there. */
+/* Truncate NAME.batch after `sums` checksums; new checksums are appended there. */
 static int cut_header(struct log *log, size_t sums)
 {
     off_t at = (off_t)(log->header_bytes + sums * SUM_BYTES);
     return ftruncate(log->header_file, at) || lseek(log->header_file, at, SEEK_SET) < 0;
 }
 
-/* Write the header; or, when all lines of the log are on disk, the last line, in place of any
- * remains of an interrupted write. */
+/* Write the header. With `is_end`, write the last line, once all lines of the log are on disk; it
+ * replaces the remains of an interrupted write. */
 static int write_facts(struct log *log, bool is_end, struct err *err)
 {
     struct buf line = {0};
@@ -243,7 +249,8 @@ static int write_facts(struct log *log, bool is_end, struct err *err)
     return err_if(failed);
 }
 
-/* Read the facts of a line. Facts that `log` lacks are set; with --resume, others must be equal. */
+/* Read the facts in a line of NAME.batch. Facts that `log` lacks are set; with --resume, the others
+ * must be equal. */
 static int read_facts(struct log *log, const struct json *line, bool is_end, struct err *err)
 {
     long long failed = 0, jobs = 0;
@@ -260,7 +267,7 @@ static int read_facts(struct log *log, const struct json *line, bool is_end, str
                              fact_names[i], value, *fact);
     }
     if (is_end && !num_parse_integer(log->facts[LOG_JOBS], 0, LLONG_MAX, &jobs))
-        jobs = LLONG_MAX; /* refused later */
+        jobs = LLONG_MAX; /* a number that is refused later */
     if (is_end && !num_parse_integer(log->facts[LOG_FAILED], 0, jobs, &failed))
         return err_set(err, "field 'failed': expected a number from 0 to %lld, found \"%s\"", jobs,
                        log->facts[LOG_FAILED]);
@@ -306,7 +313,7 @@ static int read_header(struct log *log, bool is_needed, struct err *err)
 
 /* --- beginning -------------------------------------------------------------------------------- */
 
-/* Check the folder of a shard. It may have folders of items, which other shards wrote. */
+/* Check the folder of a shard. It may contain folders of items that other shards wrote. */
 static int check_shared_folder(const char *path, struct err *err)
 {
     struct arena arena = {0};
@@ -322,8 +329,8 @@ static int check_shared_folder(const char *path, struct err *err)
     return err_if(failed);
 }
 
-/* Check the output. NAME may be a file that can be replaced. If no batch has begun, also refuse a
- * NAME.part that is not empty and, without --force, existing results. */
+/* Check the output NAME, which may be a file that can be replaced. If no batch has begun, also
+ * refuse a NAME.part that is not empty and, without --force, existing results. */
 static int check_place(const struct log *log, bool has_begun, struct err *err)
 {
     struct stat status;
@@ -349,8 +356,8 @@ static int check_place(const struct log *log, bool has_begun, struct err *err)
     return found && !log->forces ? err_output(err, "'%s' exists: --force overwrites it", found) : 0;
 }
 
-/* Open the log at its end. A new log is emptied; from an interrupted one, what follows the last
- * line with a checksum is removed. */
+/* Open the log to append lines. A new log is emptied. In an interrupted log, everything after the
+ * last line with a checksum is removed. */
 static int open_part(struct log *log, bool continues, struct err *err)
 {
     int flags = O_WRONLY | O_APPEND | (continues ? 0 : O_TRUNC);
@@ -386,13 +393,13 @@ int log_open(struct log *log, struct err *err)
         log->facts[LOG_SHARD] = arena_format(arena, err, "%zu/%zu", shard->index, shard->count);
     }
     shard_range(shard, log->jobs, &log->first, &log->end);
-    if (name_files(log, name, err) || err->kind) /* or no memory for a fact */
+    if (name_files(log, name, err) || err->kind) /* or there was no memory for a fact */
         return -1;
     replacement_keep_private(log->name);
     if (check_place(log, file_exists(log->header), err) ||
         open_file(&log->header_file, log->header, O_RDWR, err))
         return -1;
-    /* other errors: the file system has no locks */
+    /* other errors mean that the file system has no locks */
     if (flock(log->header_file, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
         return err_output(err, "'%s': another process is writing to it: wait until it has finished",
                           log->name);
@@ -412,7 +419,7 @@ int log_flush(struct log *log, struct err *err)
         return 0;
     if (log->is_folder && stream_sync(log->path, err))
         return -1;
-    stream_flush(&log->out); /* a line before its checksum */
+    stream_flush(&log->out); /* write the line before its checksum */
     if (log->out.failure)
         return refuse_write(log->part, log->out.failure, err);
     stream_flush(&log->sums);
@@ -463,7 +470,7 @@ int log_finish(struct log *log, size_t failed, const char *failure, struct err *
     }
     if (log->shard.count || !file_exists(log->part))
         return 0;
-    bool is_checked = log->part_file > 0; /* written or read by this process */
+    bool is_checked = log->part_file > 0; /* the log was written or read by this process */
     if (is_checked && strcmp(log->facts[LOG_RESULTS], "jsonl") == 0)
         return replacement_rename(log->part, log->name, err);
     return err_if(log_write_results(&log, 1, log->name, err) || file_remove(log->part, err));
@@ -498,7 +505,8 @@ struct log **log_join(const char *const *paths, size_t count, struct arena *aren
         log->arena = arena;
         if (read_shard(log, paths[i], err))
             return NULL;
-        for (size_t k = 0; k <= LOG_SHARD; k++) { /* in "2/16", only the 16 must be equal */
+        /* of the shard, such as "2/16", only the 16 must be equal */
+        for (size_t k = 0; k <= LOG_SHARD; k++) {
             const char *one = found->facts[k], *two = log->facts[k];
             if (k < LOG_SHARD ? strcmp(one, two) == 0 : found->shard.count == log->shard.count)
                 continue;
@@ -516,7 +524,8 @@ struct log **log_join(const char *const *paths, size_t count, struct arena *aren
         }
         *slot = log;
     }
-    size_t lacking = 0; /* runs of missing shards, as Slurm's --array accepts them: 3,7-9 */
+    /* number of ranges of missing shards, which are listed as in Slurm's --array: 3,7-9 */
+    size_t lacking = 0;
     for (size_t i = 0, end = 0; logs && i < found->shard.count && lacking <= MISSING_NAMED; i++) {
         for (end = i; end < found->shard.count && !logs[end];)
             end++;

@@ -31,56 +31,57 @@
 #include "base/stream.h"
 #include "sweep.h"
 
-/* Facts in NAME.batch, as texts. The header's must be the same to continue a batch. */
+/* Facts in NAME.batch, as texts. A batch continues only if all facts of the header are the same. */
 enum log_fact {
     LOG_VERSION,
-    LOG_COMMAND, /* without options that do not affect results */
+    LOG_COMMAND, /* the command line, without options that do not affect results */
     LOG_INPUT,   /* each input file with a hash */
     LOG_MODELS,  /* each model with a hash of its files (of the weights, a sample) */
-    LOG_RESULTS, /* the format: "csv", "folder of csv" */
+    LOG_RESULTS, /* the format of results: "csv", "folder of csv" */
     LOG_JOBS,    /* number of jobs of the whole batch */
-    LOG_SHARD,   /* 2/16; 1/1 without --shard */
+    LOG_SHARD,   /* the shard, such as 2/16; 1/1 without --shard */
     LOG_FAILED,  /* in the last line: number of failed jobs */
     LOG_FAILURE, /* in the last line: message of the first failure */
     LOG_FACTS
 };
 
 struct log {
-    /* Set by the caller of log_open. */
-    const char *path;      /* -o; log_open removes a final slash */
-    struct arena *arena;   /* must outlive the log */
+    /* The next members are set by the caller of log_open. */
+    const char *path;      /* the path of -o; log_open removes a final slash */
+    struct arena *arena;   /* memory of the log; must outlive it */
     const char *rows_path; /* a second file of the result (output_rows_path), or NULL */
     bool is_folder;
     bool resumes, forces; /* --resume, --force */
     struct job_shard shard;
-    size_t jobs;                  /* jobs of the whole batch */
+    size_t jobs;                  /* number of jobs of the whole batch */
     const char *facts[LOG_FACTS]; /* log_open adds version, jobs and shard; log_join reads all */
 
-    /* Set by the log. */
+    /* The next members are set by the functions of the log. */
     const char *name, *part, *header; /* NAME, NAME.part, NAME.batch */
-    size_t first, end;                /* range of jobs of the shard */
-    size_t done, failed;              /* jobs in the log; how many of them failed */
-    const char *failure;              /* message of the first failure, or NULL */
-    size_t header_bytes;              /* size of the first line of NAME.batch; 0: no header yet */
-    size_t whole_bytes;               /* size of the complete lines of NAME.part */
-    const char *old_sums;             /* the checksums in NAME.batch when it was opened */
+    size_t first, end;                /* range of jobs of the shard, without `end` */
+    size_t done, failed;  /* `done`: number of jobs in the log; `failed`: how many of them failed */
+    const char *failure;  /* message of the first failure, or NULL */
+    size_t header_bytes;  /* size of the first line of NAME.batch; 0: no header yet */
+    size_t whole_bytes;   /* size of the complete lines of NAME.part */
+    const char *old_sums; /* the checksums in NAME.batch when it was opened */
     size_t old_sum_count;
     bool finished;              /* all jobs are done: only log_finish remains */
-    struct stream out, sums;    /* append to NAME.part and NAME.batch */
-    uint64_t sum;               /* checksum of what was written of the present line */
+    struct stream out, sums;    /* `out` appends to NAME.part, `sums` to NAME.batch */
+    uint64_t sum;               /* checksum of the bytes of the current line so far */
     int part_file, header_file; /* descriptors; header_file is locked; 0: not open */
 };
 
-/* Begin a batch; with `resumes`, continue after the last complete line with a checksum. Refused: to
- * resume with another fact, which the message names, or with a line that differs from its checksum;
- * without `forces`, an existing result, or a batch that is not resumed; an output that another
- * process writes; a NAME.batch or NAME.part that is not of a batch. */
+/* Begin a batch; with `resumes`, continue it after the last complete line with a checksum. Refused:
+ * to resume with another fact, which the message names, or with a line that differs from its
+ * checksum; without `forces`, an existing result, or a batch that is not resumed; an output that
+ * another process writes; a NAME.batch or NAME.part that no batch wrote. */
 int log_open(struct log *log, struct err *err);
 
 /* Add the checksum of a line that was written to `out`. */
 void log_end_line(struct log *log);
 
-/* Write all lines to the files, once the folders that they name are on disk. NULL: no log. */
+/* Write all lines to the files, after the folders that the lines name are on disk. If `log` is
+ * NULL, do nothing. */
 int log_flush(struct log *log, struct err *err);
 
 /* Finish after the last job: add the number of failures and the message of the first one to
@@ -88,10 +89,11 @@ int log_flush(struct log *log, struct err *err);
 int log_finish(struct log *log, size_t failed, const char *failure, struct err *err);
 void log_close(struct log *log);
 
-/* Read the headers of all shards; `paths` are their NAME.part files. Returns the logs in order, in
- * the arena, or NULL. Refused: shards of several batches; missing, unfinished or repeated ones. */
+/* Read the headers of all shards; `paths` are their NAME.part files. Returns the logs in the order
+ * of shards, in the arena, or NULL. Refused: shards of different batches; missing, unfinished or
+ * repeated shards. */
 struct log **log_join(const char *const *paths, size_t count, struct arena *arena, struct err *err);
 
-/* Write the results of `logs`, in order, to `path` (as output_to; for a folder, DIR/items.jsonl) in
- * the format of the first log. A log without one of its jobs is refused. */
+/* Write the results of `logs`, in order, to `path` (opened by output_to; for a folder,
+ * DIR/items.jsonl), in the format of the first log. A log that lacks one of its jobs is refused. */
 int log_write_results(struct log *const *logs, size_t count, const char *path, struct err *err);

@@ -11,19 +11,21 @@
 #include "command.h"
 #include "say.h"
 
-/* Open /dev/null for each closed standard stream, in a mode in which using it still fails.
- * Otherwise the first file would get the descriptor, and notes would be written into a result. */
+/* Open /dev/null for each closed standard stream, in a mode in which reading or writing it still
+ * fails. Otherwise the first file would get the descriptor, and notes would be written into a
+ * result. */
 static void hold_standard_streams(void)
 {
-    static const int unusable[] = {O_WRONLY, O_RDONLY, O_RDONLY}; /* wrong modes */
+    /* the mode in which the stream's use fails */
+    static const int unusable[] = {O_WRONLY, O_RDONLY, O_RDONLY};
     for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; descriptor++)
         if (fcntl(descriptor, F_GETFD) < 0 && open("/dev/null", unusable[descriptor]) < 0)
             errno = 0; /* no /dev/null: continue without it */
 }
 
-/* Run a command line, in a stack that is large enough: refuse a small one now instead of crashing
- * later. The deepest recursion, into all levels of a JSON text, needs half of the limit; arguments
- * and environment may use the other half. */
+/* Run a command line. Refuse a stack that is too small now, instead of crashing later. The deepest
+ * recursion, into all levels of a JSON text, needs half of the limit; arguments and environment may
+ * use the other half. */
 static int dispatch(char **argv, struct arena *arena, struct err *err)
 {
     enum { KIB = 1024, LEAST_KIB = 256 };
@@ -60,7 +62,8 @@ int main(int argc, char **argv)
     }
     int failed = dispatch(argv, &arena, &err);
     arena_release(&arena);
-    if (!failed && close(STDOUT_FILENO) && errno != EBADF) /* a full disk may show only now */
+    /* closing may be the first call that reports a full disk */
+    if (!failed && close(STDOUT_FILENO) && errno != EBADF)
         failed = err_output(&err, "cannot write 'standard output': %s", strerror(errno));
     if (failed && !err.kind) /* the status must not be 0, which means success */
         err_set(&err, "the command failed without a reason: please report its command line");

@@ -14,15 +14,18 @@ enum { NOTES_MAX = 16, NOTE_BYTES = 256 };
 
 struct notes {
     struct note {
-        const char *format;        /* its address tells kinds apart */
-        char text[NOTE_BYTES];     /* with the values of the first text */
-        size_t texts, first, last; /* number of texts; indices in items */
+        const char *format;    /* format of the note; its address identifies the kind of the note */
+        char text[NOTE_BYTES]; /* the note with the values of the first text */
+        /* `texts`: number of texts; `first`, `last`: indices of the items */
+        size_t texts, first, last;
     } list[NOTES_MAX];
     size_t count;
-    bool printed; /* later notes are ignored: texts are read a second time to run */
+    /* notes were printed; later notes are ignored, since texts are read a second time when they
+     * run */
+    bool printed;
 };
 
-/* Note something about the text `index`. Texts are read in ascending order, for each setting. */
+/* Add a note about the text `index`. Texts are read in ascending order, once for each setting. */
 void notes_add(struct notes *notes, size_t index, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -11,7 +11,8 @@
 
 enum { TABLES = 2 + OPTION_USES };
 
-/* A command's own table, its shared tables, running_options; then the tables of --do's command. */
+/* The table number `index` of a set: the command's own table, its shared tables, running_options;
+ * then the tables of the command of --do. */
 static const struct option_row *table_at(struct option_set set, size_t index)
 {
     const struct command *command = index < TABLES ? set.command : set.done;
@@ -23,7 +24,7 @@ static const struct option_row *table_at(struct option_set set, size_t index)
                                 : running_options;
 }
 
-/* Find the row of a set that has a name or, with `former`, that had the name before. */
+/* Find the row of an option by its name or, with `former`, by the name that it had before. */
 static const struct option_row *find_row(struct option_set set, const char *name, size_t size,
                                          bool former)
 {
@@ -89,7 +90,8 @@ enum { WORD_BYTES = 64 };
 
 int option_refuse(struct option_set set, const char *name, size_t size, struct err *err)
 {
-    char word[WORD_BYTES] = ""; /* `Max_New_Tokens` becomes max-new-tokens */
+    /* the option as it may be meant: `Max_New_Tokens` becomes max-new-tokens */
+    char word[WORD_BYTES] = "";
     struct nearest nearest;
     for (size_t i = 0; i < size && size < WORD_BYTES; i++)
         word[i] = name[i] == '_' ? '-' : (char)utf8_small((unsigned char)name[i] & 0x7f);
@@ -118,7 +120,7 @@ struct option_reader {
     char **next;
     struct arena *arena;
     struct err *err;
-    bool changes_nothing; /* the last argument has only OPTION_PROCESS options */
+    bool changes_nothing; /* the last argument contains only options with OPTION_PROCESS */
 };
 
 int texts_add(struct texts *texts, const char *text, struct arena *arena, struct err *err)
@@ -131,8 +133,8 @@ int texts_add(struct texts *texts, const char *text, struct arena *arena, struct
     return 0;
 }
 
-/* Store the value of an option. The last of several values counts; but a second --file or --output
- * is refused, since the first one would not be read or written. */
+/* Store the value of an option. If an option occurs several times, the last value counts; but a
+ * second --file or --output is refused, since the first one would not be read or written. */
 static int set_option(struct option_reader *reader, const struct option_row *row, const char *value)
 {
     void *field = (char *)reader->options + row->offset;
@@ -180,7 +182,8 @@ static bool takes_any_text(const struct option_row *row)
     return strcmp(row->argument, "TEXT") == 0 || strcmp(row->argument, "TOKEN") == 0;
 }
 
-/* Use the next argument as a value. Refused: an option, unless the value may be any text. */
+/* Use the next argument as the value of an option. An argument that is an option itself is refused,
+ * unless the value may be any text. */
 static const char *take_next(struct option_reader *reader, const struct option_row *row)
 {
     const char *value = *reader->next;
@@ -204,7 +207,7 @@ static int parse_long(struct option_reader *reader, char *argument)
         return value
                    ? err_usage(reader->err, "--%s: expected no value, found '%s'", row->name, value)
                    : give_option(reader, row, "true");
-    const char *blank = value ? "" : "="; /* value of `--layer= 0`, `--layer = 0` */
+    const char *blank = value ? "" : "="; /* for messages about `--layer= 0` and `--layer = 0` */
     if (!value && !(value = take_next(reader, row)))
         return -1;
     if (strcmp(value, blank) == 0 && !takes_any_text(row))
@@ -312,7 +315,7 @@ void options_init(struct options *options, struct option_set set)
     struct option_walk walk = {.set = set};
     *options = (struct options){.set = set};
     for (const struct option_row *row = mechanism_options; row->name; row++)
-        preset(options, row); /* also for commands without these options */
+        preset(options, row); /* set defaults even of options that the command does not have */
     while (option_next(&walk))
         preset(options, walk.row);
 }
@@ -365,7 +368,7 @@ int options_set(struct options *options, const char *name, const char *value, st
     const struct option_row *row = find_text(options->set, name);
     if (!row)
         return option_refuse(options->set, name, strlen(name), err);
-    if (row->kind == OPTION_TEXTS) /* replace the values of the command line */
+    if (row->kind == OPTION_TEXTS) /* new values replace the values of the command line */
         *(struct texts *)(void *)((char *)options + row->offset) = (struct texts){0};
     if (set_option(&reader, row, value))
         return -1;

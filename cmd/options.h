@@ -21,8 +21,8 @@
 
 struct command;
 
-/* The options of a command. `done` is the command that a batch runs (--do), else NULL; `all` are
- * the commands that messages and lists may name; NULL: none. */
+/* The options of a command. `done`: the command that a batch runs (--do), else NULL. `all`: the
+ * commands that messages and lists may name; NULL: none. */
 struct command_list;
 struct option_set {
     const struct command *command, *done;
@@ -34,22 +34,23 @@ struct texts {
     size_t count;
 };
 
-/* Append a text, which is not copied; the list is in the arena. */
+/* Append a text to the list. The text is not copied; the list is in the arena. */
 int texts_add(struct texts *texts, const char *text, struct arena *arena, struct err *err);
 
 struct input_options {
-    struct texts operands; /* texts, or other things: the command's `operands` */
+    /* arguments that are no options: texts, or as the command's `operands` says */
+    struct texts operands;
     struct texts sentences;
     const char *file, *ids, *source, *pair, *special;
-    const char *weights, *tokens; /* --weights, --tokens: weights_file.h */
+    const char *weights, *tokens; /* paths of --weights and --tokens (weights_file.h) */
     const char *text_column, *id_column, *regions, *joint, *word_column, *by;
     bool literal_special, any_length, document, chat, trim;
-    bool is_hosted; /* attn_report: standard input is not the default */
+    bool is_hosted; /* the caller is attn_report: standard input is not read by default */
 };
 
 struct model_options {
-    struct texts names; /* every --model in the order given; see sweep.h */
-    const char *name;   /* the last --model */
+    struct texts names; /* values of all --model options, in their order; see sweep.h */
+    const char *name;   /* value of the last --model */
     const char *precision;
     long long threads;
 };
@@ -67,9 +68,10 @@ struct edit_values;
 struct edit_options {
     struct texts edits, ablations, knockouts;
     const char *from, *reference;
-    struct texts dictionaries;        /* --sae */
-    bool are_swept;                   /* another setting may need --from and --reference */
-    const struct edit_values *values; /* of attn_report; NULL: none */
+    struct texts dictionaries; /* paths of --sae */
+    bool are_swept; /* settings have different edits; some may not use --from and --reference */
+    /* values for edits that the caller of attn_report gives; NULL: none */
+    const struct edit_values *values;
 };
 
 struct select_options {
@@ -115,7 +117,7 @@ struct batch_options {
 /* Options of init and train. */
 struct make_options {
     const char *shape, *like, *config, *vocab, *merges, *draw;
-    struct texts sets, texts; /* --set; --vocab-from */
+    struct texts sets, texts; /* `sets`: values of --set; `texts`: paths of --vocab-from */
     long long table, seed, size;
 };
 
@@ -124,7 +126,8 @@ enum { OWN_BYTES = 256 };
 struct options {
     struct option_set set;
     struct texts given; /* long names of the options that were given or swept, in order */
-    const char *line;   /* " -m 'my model' 'Life is'", without OPTION_PROCESS options */
+    /* the command line, " -m 'my model' 'Life is'", without options that have OPTION_PROCESS */
+    const char *line;
     bool quiet, verbose, help;
     struct input_options input;
     struct model_options model;
@@ -147,7 +150,7 @@ struct options {
         long long digits;
     } explain;
     struct {
-        const char *pairs, *needles; /* files that a batch hashes */
+        const char *pairs, *needles; /* paths of files that a batch hashes */
         long long top;
         bool contacts;
     } heads;
@@ -170,7 +173,8 @@ struct options {
     struct { /* patch also uses only_ids */
         bool only_ids, decode;
     } tokens;
-    _Alignas(max_align_t) unsigned char own[OWN_BYTES]; /* struct own_options of a command */
+    /* the struct own_options of the command's file */
+    _Alignas(max_align_t) unsigned char own[OWN_BYTES];
 };
 
 /* Where a row stores its value: a field of struct options, or of struct own_options in its file. */
@@ -189,30 +193,32 @@ static inline const struct own_options *options_own(const struct options *option
 enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_TEXTS, OPTION_NUMBER, OPTION_REAL };
 
 enum option_flags {
-    OPTION_FIXED = 1 << 0,     /* --sweep cannot vary it */
-    OPTION_PROCESS = 1 << 1,   /* does not affect results; not in options.line */
-    OPTION_NOT_BATCH = 1 << 2, /* not available in batch --do */
+    OPTION_FIXED = 1 << 0, /* --sweep cannot vary the option */
+    /* the option does not affect results, and is left out of options.line */
+    OPTION_PROCESS = 1 << 1,
+    OPTION_NOT_BATCH = 1 << 2, /* the option is not available in batch --do */
     OPTION_UNSWEPT = OPTION_FIXED | OPTION_PROCESS,
 };
 
 struct option_row {
-    const char *name; /* NULL: the end of the table */
-    char letter;      /* 0: none */
+    const char *name; /* long name; NULL: the end of the table */
+    char letter;      /* short name; 0: none */
     enum option_kind kind;
-    const char *argument;            /* name of the value in help: DIR, N, … */
-    size_t offset;                   /* IN(…) or OWN(…) */
-    long long min, max;              /* limits of a number */
-    const char *about;               /* one line of help */
-    double preset;                   /* default of a number */
-    const char *former;              /* another name, which help does not list; NULL: none */
-    const char *heading;             /* of this row and the following ones; NULL: as above */
-    const struct value_list *values; /* NULL: any text */
-    const char *joints;              /* separators of several values; NULL: one value */
-    unsigned display;                /* DISPLAY_… of the formats that it affects; 0: all */
+    const char *argument; /* name of the value in help: DIR, N, … */
+    size_t offset;        /* where the value is stored: IN(…) or OWN(…) */
+    long long min, max;   /* smallest and largest value of a number */
+    const char *about;    /* one line of help */
+    double preset;        /* default of a number */
+    const char *former;   /* an older name, which help does not list; NULL: none */
+    const char *heading;  /* heading in help before this row; NULL: the heading of the row above */
+    const struct value_list *values; /* the list of valid values; NULL: any text */
+    const char *joints; /* characters that separate values; NULL: the option has one value */
+    unsigned display;   /* formats that the option affects: bits DISPLAY_…; 0: all */
     unsigned flags;
 };
 
-/* After the named arguments: the line of help; fields may follow it, such as .preset = 3. */
+/* Macros for rows. The last argument is the line of help; more fields may follow, such as .preset =
+ * 3. */
 #define FLAG(option, abbreviation, field, ...) \
     OPTION_(option, abbreviation, OPTION_FLAG, NULL, field, 0, 0, __VA_ARGS__)
 #define STRING(option, abbreviation, value, field, ...) \
@@ -250,7 +256,7 @@ struct option_walk {
     const struct option_row *row;
     const char *heading;
     bool is_shared;      /* the row is in a shared table */
-    size_t table, index; /* where the next row is */
+    size_t table, index; /* index of the next row's table, and of the row in the table */
 };
 
 bool option_next(struct option_walk *walk);
@@ -260,21 +266,22 @@ bool option_next(struct option_walk *walk);
 /* A value of a list. Its texts are valid until the next value. */
 struct value {
     const char *name;
-    char end;             /* ':' or '=', which follows the name; 0: none */
-    const char *argument; /* help for the text after `end`, "W"; or NULL */
-    const char *about;    /* a line of help, or NULL */
-    const char *heading;  /* help lists only the name, under this heading; or NULL */
+    char end;             /* ':' or '=', if one follows the name; 0: none */
+    const char *argument; /* name in help for the text after `end`, such as "W"; NULL: none */
+    const char *about;    /* a line of help; NULL: none */
+    const char *heading;  /* heading in help, under which only the name is listed; NULL: none */
 };
 
 struct value_list {
-    const char *name;  /* one word, for completion scripts */
-    const char *title; /* in help; NULL: not listed */
-    /* False after the last value. `all`: the commands, for lists of their names. */
+    const char *name;  /* name of the list, one word, for completion scripts */
+    const char *title; /* title of the list in help; NULL: not listed */
+    /* Get the value number `index`; false: there are no more. `all`: commands, for lists of their
+     * names. */
     bool (*at)(struct value *value, size_t index, const struct command_list *all);
 };
 
-/* Define values_LIST of `count` values, each given by expressions in `index`. More fields may
- * follow the line of help, such as .end = '='. */
+/* Define values_LIST, a list of `count` values; the other arguments are expressions in `index`.
+ * More fields may follow the line of help, such as .end = '='. */
 #define VALUES_(storage, list, title, count, name_of, ...)                                   \
     static bool list##_at(struct value *value, size_t index, const struct command_list *all) \
     {                                                                                        \
@@ -285,7 +292,7 @@ struct value_list {
     }                                                                                        \
     storage const struct value_list values_##list = {#list, title, list##_at};
 
-/* Define values_LIST of words, each {name, description or NULL}. */
+/* Define values_LIST, a list of words, each with its description or NULL: {name, description}. */
 #define WORDS_(storage, list, title, ...)                                     \
     static const char *const list##_words[][2] = {__VA_ARGS__};               \
     VALUES_(storage, list, title, sizeof list##_words / sizeof *list##_words, \
@@ -306,19 +313,20 @@ extern const struct value_list values_formats, values_endings, values_endings_of
 /* Set all options to their defaults. */
 void options_init(struct options *options, struct option_set set);
 
-/* Parse the arguments after the command's name. Texts point into the arguments. */
+/* Parse the arguments after the command's name. Texts in `options` point into the arguments. */
 int options_parse(struct options *options, struct option_set set, char **arguments,
                   struct arena *arena, struct err *err);
 
-/* Append a space and a word to a command line, quoted for a shell; split such a line into words,
- * with a NULL at the end. */
+/* line_add appends a space and a word, quoted for a shell, to a command line. line_split splits
+ * such a line into words, with a NULL at the end. */
 void line_add(struct buf *line, const char *word);
 char **line_split(const char *line, struct arena *arena, struct err *err);
 
-/* The first option on the command line among `names`, such as "ids source". NULL: none is given. */
+/* The first option on the command line that is one of `names`, such as "ids source". NULL: none is
+ * given. */
 const char *options_are_given(const struct options *options, const char *names);
 
-/* Refuse an option combined with any of `others`, such as "ids source". */
+/* Refuse the option `name` together with any of the options `others`, such as "ids source". */
 int options_exclude(const struct options *options, const char *name, const char *others,
                     struct err *err);
 
@@ -326,5 +334,5 @@ int options_exclude(const struct options *options, const char *name, const char 
 int options_set(struct options *options, const char *name, const char *value, struct arena *arena,
                 struct err *err);
 
-/* Refuse a long name that the command does not have. */
+/* Refuse the long name of an option that the command does not have. */
 int option_refuse(struct option_set set, const char *name, size_t size, struct err *err);

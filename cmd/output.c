@@ -19,7 +19,8 @@
 #include "lens/edits.h"
 #include "say.h"
 
-/* A file of rows has row_format, which follows the columns of an item, in its first bytes. */
+/* A file of rows contains row_format within this many bytes from its start, after the columns of an
+ * item. */
 enum { ROW_FORMAT_WITHIN = 1 << 14 };
 
 static const char row_format[] = "\"format\": \"" JSON_FORMAT("row") "\"";
@@ -60,7 +61,7 @@ int output_to(struct stream *out, const char *path, struct err *err)
                                     : stream_open(out, path, err);
 }
 
-/* The longest match counts: `.tidy.csv` before `.csv`. */
+/* Find the format whose ending is the longest match: `.tidy.csv` before `.csv`. */
 const struct format *format_find_ending(const char *path, size_t count)
 {
     const struct format *found = NULL;
@@ -306,7 +307,7 @@ int file_hash(char digits[SHA256_DIGITS + 1], const char *path, const struct fil
     return 0;
 }
 
-/* A path without its folders. */
+/* The last part of a path, without its folders. */
 static const char *short_path(const char *path, struct err *err)
 {
     size_t size = strlen(path);
@@ -319,7 +320,8 @@ static const char *short_path(const char *path, struct err *err)
                         slash + 1);
 }
 
-/* Shorten a path wherever a word of the command line begins with it, or has it after a mark. */
+/* Shorten a path in the recorded command line, wherever a word begins with the path or has it after
+ * a mark. */
 static int shorten_in_line(const char *path, struct err *err)
 {
     const char *name = short_path(path, err);
@@ -345,7 +347,8 @@ static int shorten_in_line(const char *path, struct err *err)
     return err_if(!provenance.command_line);
 }
 
-/* Record an input file once. Standard input and pipes, which are read only once, have no hash. */
+/* Record the name and hash of an input file, once. Standard input and pipes have no hash, since
+ * they can be read only once. */
 static int add_file(void *context, const char *path, struct err *err)
 {
     struct stat status;
@@ -364,7 +367,7 @@ static int add_file(void *context, const char *path, struct err *err)
     return err_if(!entry->name || shorten_in_line(path, err));
 }
 
-/* Record the files of texts, operands too, and of options; shorten the paths of models. */
+/* Record the files that texts, operands and options name. Shorten the paths of models. */
 static int add_inputs(const struct options *options, struct err *err)
 {
     const struct texts *operands = &options->input.operands, *models = &options->model.names;
@@ -376,7 +379,7 @@ static int add_inputs(const struct options *options, struct err *err)
         const bool is_model = model_is_there(operand);
         if (!is_model && file_kind(&kind, operand, &unknown) && errno != EACCES)
             return err_adopt(err, &unknown);
-        /* EACCES: a text may look like a path in a folder of another user */
+        /* ignore EACCES: a text may look like a path in a folder of another user */
         if (is_model ? shorten_in_line(operand, err)
                      : S_ISREG(kind) && add_file(NULL, operand, err))
             return -1;
@@ -425,7 +428,7 @@ int provenance_add_model(const struct model *model, struct err *err)
     while (before->next && (strcmp(before->next->model, name) != 0 ||
                             strcmp(before->next->digits, entry->digits) != 0))
         before = (struct model_hash *)before->next;
-    if (before->next) /* opened before, for another setting */
+    if (before->next) /* the model is already recorded: another setting opened it */
         before->next = before->next->next;
     provenance.models = entry;
     return err_if(!entry->shown);
@@ -442,7 +445,7 @@ int provenance_add_beginning(const char *token, struct err *err)
 /* --- display ---------------------------------------------------------------------------------- */
 
 enum {
-    PAGE_COLUMNS = 80, /* default */
+    PAGE_COLUMNS = 80, /* default width of text output, in columns */
     PAGE_LINES = 24,
     NARROWEST = 20,
 };
@@ -500,7 +503,8 @@ int language_read(const char **language, const struct options *options, struct e
 
 int display_read(struct style *style, const struct options *options, struct err *err)
 {
-    const char *colours = getenv("COLORFGBG"); /* ends with the background: 7 and 15 are white */
+    /* the value ends with the colour of the background: 7 and 15 are white */
+    const char *colours = getenv("COLORFGBG");
     const char *ground = colours ? strrchr(colours, ';') : NULL;
     const struct display_options *display = &options->display;
     struct style_words words = display->style;
@@ -516,11 +520,11 @@ int display_read(struct style *style, const struct options *options, struct err 
                   language_read(&style->language, options, err));
 }
 
-/* A page of pictures, and a folder with figures, have the DISPLAY_… of svg. */
+/* For a page of pictures, and for a folder with figures, use the DISPLAY_… bits of svg. */
 void display_note(const struct display_options *options, const struct output *output)
 {
     static const struct option_row *const tables[] = {terminal_options, figure_options};
-    static const char none[sizeof(long long)] = {0}; /* value of options that were not given */
+    static const char none[sizeof(long long)] = {0}; /* the bytes of an option that was not given */
     const struct options given = {.display = *options};
     const struct format *format = output->format;
     bool is_drawn = output->folder.path || (output->draws_pages && format_is(format, "html"));
@@ -582,7 +586,7 @@ int output_write_table(struct output *output, const struct report *report,
     struct layout layout = page_layout(options, style);
     struct report own = *report;
     own.identity = identity_first(1);
-    layout.lines = 0; /* no limit, as with --full */
+    layout.lines = 0; /* no limit for lines, as with --full */
     return err_if(output_open(output, err) || output_write(output, &own, &layout, err) ||
                   output_commit(output, err));
 }

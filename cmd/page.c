@@ -69,19 +69,20 @@ const struct command command_page = {
 struct page_state {
     struct driver *driver;
     struct request request;
-    bool *explains; /* [layers, heads] that --explain names; NULL: --explain all */
-    const struct page_lesson *lesson; /* NULL: not of a lesson */
-    bool has_noted;                   /* that a text begins in another way than --sae expects */
+    bool *explains; /* [layers, heads] true for heads that --explain names; NULL: --explain all */
+    const struct page_lesson *lesson; /* the step of a lesson that the page shows; NULL: none */
+    /* true once a note has said that a text begins in another way than --sae expects */
+    bool has_noted;
 };
 
 enum {
-    PAGE_NEXT_BEST = 50, /* default of --top */
+    PAGE_NEXT_BEST = 50, /* default of --top: predictions that are listed at each token */
     FEATURES_LISTED = 8, /* features shown at each token, from each dictionary: the largest */
-    FEATURE_WORDS = 5,   /* that each promotes */
+    FEATURE_WORDS = 5,   /* words that each feature promotes */
 };
-static const double QUICK_PRODUCTS = 5e9; /* multiplications of half a second */
+static const double QUICK_PRODUCTS = 5e9; /* so many multiplications last about half a second */
 
-/* A run of a text, by a viewer with the mechanism of the options, and with edits or without. */
+/* A run of a text, by a viewer with the mechanism of the options; with or without edits. */
 struct page_run {
     const struct page_state *own;
     const struct options *options;
@@ -100,10 +101,11 @@ static size_t runs_of(const struct page_state *own)
 /* --- --explain: exact tensors of the heads that a page can explain ---------------------------- */
 
 enum {
-    DEFAULT_BYTES = 1000000, /* limit for the exact tensors in the file, without --explain */
-    LARGE_BYTES = 10000000,  /* a live page of this size prints a note */
-    ORIGINS_MOST = 256,      /* split scores per text */
-    ORIGIN_BYTES = 600,      /* bytes of each, without the grids of its parts */
+    DEFAULT_BYTES = 1000000, /* limit for bytes of exact tensors in the page, without --explain */
+    LARGE_BYTES = 10000000,  /* if a live page has more bytes, a note is printed */
+    ORIGINS_MOST = 256,      /* most scores of a text that are split into parts */
+    /* estimated bytes in the page for each such score, without the grids of its parts */
+    ORIGIN_BYTES = 600,
 };
 
 static size_t layers_of(const struct config *config)
@@ -134,13 +136,15 @@ static int parse_explain(struct page_state *own, const struct config *config, st
                              "below %zu and heads below %zu, found '%.*s'",
                              layers_of(config), heads, (int)size, list);
         own->explains[layer * heads + head] = true;
-        if (config->differs) /* it makes one context with another */
+        /* each head makes a context together with another head: explain both */
+        if (config->differs)
             own->explains[layer * heads + (head + heads / 2) % heads] = true;
     }
     return 0;
 }
 
-/* Reduce a tensor to the heads to explain (NULL: all), or to their key/value heads. */
+/* Remove the heads of a tensor that are not explained (NULL: all are), by key/value heads if the
+ * tensor has them. */
 static int narrow(struct array *array, const bool *explains, const struct config *config,
                   struct arena *arena, struct err *err)
 {
@@ -165,7 +169,8 @@ static int narrow(struct array *array, const bool *explains, const struct config
     return 0;
 }
 
-/* Narrow all tensors of a report, and leave out those without heads. */
+/* Remove the heads that are not explained from all tensors of a report, and tensors without
+ * heads. */
 static int narrow_all(struct report *report, const bool *explains, const struct config *config,
                       struct arena *arena, struct err *err)
 {
@@ -184,7 +189,7 @@ static int narrow_all(struct report *report, const bool *explains, const struct 
     return 0;
 }
 
-/* Select the layers that have heads to explain; if there are none, select no sites. */
+/* Select the layers that have heads to explain. If there are none, select no sites. */
 static int select_layers(struct selection *selection, const bool *explains,
                          const struct config *config, struct arena *arena, struct err *err)
 {
@@ -204,8 +209,9 @@ static int select_layers(struct selection *selection, const bool *explains,
     return 0;
 }
 
-/* The heads to explain (NULL: all): as --explain says; without it all, if their tensors are small
- * enough, else none. Sets facts.explained_bytes, the size of the tensors of all heads, about. */
+/* The heads to explain (NULL: all): as --explain says; without --explain all heads, if their
+ * tensors are small enough, else none. Sets facts.explained_bytes, the estimated size of the
+ * tensors of all heads. */
 static const bool *explained_heads(struct page_run *run)
 {
     const struct page_state *own = run->own;
@@ -244,11 +250,15 @@ static int find_explained(struct page_run *run, struct err *err)
 /* --- what Motion draws: the streams, and a head of each layer --------------------------------- */
 
 enum {
-    WHOLE_BYTES = 300000,   /* exact streams of all queries, at most; else of one, short */
-    WHOLE_FLOATS = 1 << 24, /* scores of all heads and queries, at most; else of one query */
+    /* limit for bytes of the exact streams of all queries; beyond it, rounded streams of one
+     * query */
+    WHOLE_BYTES = 300000,
+    /* limit for the number of scores of all heads and queries; beyond it, scores of one query */
+    WHOLE_FLOATS = 1 << 24,
 };
 
-/* The query whose journey a page shows first: in the lesson, the query of the first mark. */
+/* The query whose journey through the model a page shows first: in the lesson, the query of the
+ * first mark. */
 static size_t first_query(const struct page_run *run)
 {
     const char *mark = run->own->lesson ? run->own->lesson->marks : "";
@@ -260,7 +270,8 @@ static size_t first_query(const struct page_run *run)
                : tokenized_opening(&run->pair->text, &run->viewer->model.config, run->facts.mask);
 }
 
-/* Capture some sites of all layers, of all queries or of the one at which the page opens. */
+/* Capture some sites in all layers, for all queries (`whole`) or for the query that the page shows
+ * first. */
 static int capture_journey(struct page_journey *journey, struct page_run *run,
                            struct site_set sites, bool whole, struct err *err)
 {
@@ -286,7 +297,8 @@ static double captured_bytes(const struct page_run *run, struct site_set sites, 
                : viewer_captured_bytes(run->viewer, &selection, run->pair);
 }
 
-/* The bytes that capture_journey keeps: of all queries up to a limit, else of one. */
+/* The bytes that capture_journey keeps: for all queries if they are at most `most`, else for one
+ * query. */
 static double kept_bytes(const struct page_run *run, struct site_set sites, double most,
                          struct err *err)
 {
@@ -294,7 +306,8 @@ static double kept_bytes(const struct page_run *run, struct site_set sites, doub
     return bytes <= most ? bytes : bytes / (double)num_max(run->pair->text.count, 1);
 }
 
-/* A live page computes a layer itself; a step of the lesson has what its scenes show. */
+/* True if the page needs data for its animation. A live page computes the layers itself; a step of
+ * the lesson needs only the data that its scenes show. */
 static bool has_motion(const struct page_run *run, bool streams)
 {
     const struct page_lesson *lesson = run->own->lesson;
@@ -314,14 +327,15 @@ static int find_streams(struct page_run *run, struct err *err)
     return err_if(err->kind || capture_journey(streams, run, sites, whole, err));
 }
 
-/* Whether scores made these numbers. */
+/* True if an array contains attention weights that were made from scores, which can be split. */
 static bool is_split(const struct array *array)
 {
     return site_id(array->site) == SITE_WEIGHTS && site_branch(array->site) != BRANCH_MIXER;
 }
 
-/* Choose in each layer the head whose opening query attends most to one key, not the first or its
- * own; and the head on which the prediction depends most, if that is known. */
+/* In each layer, choose the head whose first shown query attends most to one key, other than the
+ * first key and the query itself. Also choose the head on which the prediction depends most, if
+ * that is known. */
 static bool *choose_heads(const struct page_run *run, struct err *err)
 {
     const struct config *config = &run->viewer->model.config;
@@ -351,7 +365,7 @@ static bool *choose_heads(const struct page_run *run, struct err *err)
     return chosen;
 }
 
-/* Keep the journey of these heads, unless all are explained. */
+/* Capture the journey for chosen heads, unless all heads are explained. */
 static int find_journey(struct page_run *run, struct err *err)
 {
     const struct config *config = &run->viewer->model.config;
@@ -371,7 +385,7 @@ static int find_journey(struct page_run *run, struct err *err)
 
 /* --- where the queries and keys of these heads come from -------------------------------------- */
 
-/* Split the score of a query with its strongest key. */
+/* Split the score of a query and the key with the largest weight into parts. */
 static int split_score(struct page_run *run, struct page_origin *origin,
                        const struct array *weights, size_t head, struct err *err)
 {
@@ -401,7 +415,8 @@ static int split_score(struct page_run *run, struct page_origin *origin,
     return 0;
 }
 
-/* Split the scores of all queries of the heads to explain, if these are few. */
+/* For the heads to explain, split the strongest score of each query into parts, if these are
+ * few. */
 static int find_origins(struct page_run *run, struct err *err)
 {
     const struct report *explained = run->facts.explained;
@@ -442,10 +457,10 @@ static int find_origins(struct page_run *run, struct err *err)
 
 /* --- --scores: the scores of `heads`, on the text and on repeated random tokens --------------- */
 
-/* Limit for the number of weights: scores then need less than half a second. */
+/* Limit for the number of attention weights: head scores then need less than half a second. */
 static const double QUICK_WEIGHTS = 5e6;
 
-/* Measure the scores that `heads` shows by default, with a row for each head. */
+/* Measure the head scores that `heads` shows by default; `scores` gets a row for each head. */
 static int measure_scores(struct sheet *scores, const struct page_run *run, struct err *err)
 {
     struct viewer *viewer = run->viewer;
@@ -502,7 +517,8 @@ static int find_scores(struct page_run *run, struct err *err)
     }
     if (wanted)
         err_prefix(&none, "--scores all");
-    bool of_length = run->viewer->edits && none.kind == ERR_INPUT; /* too few tokens for an edit */
+    /* the texts of scores have too few tokens for an edit */
+    bool of_length = run->viewer->edits && none.kind == ERR_INPUT;
     if (wanted || !(none.kind == ERR_UNSUPPORTED || of_length))
         return err_adopt(err, &none);
     if (of_length)
@@ -525,14 +541,14 @@ static int prepare(void *state, struct driver *driver, struct err *err)
         return err_usage(err, "--unedited: expected --edit, --ablate or --knockout, found none");
     driver->accumulates = true;
     own->driver = driver;
-    driver->identity.count = driver->jobs * runs_of(own); /* pages of all jobs */
+    driver->identity.count = driver->jobs * runs_of(own); /* number of pages, over all jobs */
     driver->identity.texts = driver->items.count;
     if (!options->page.live)
         return 0;
     if (driver->identity.count != 1)
         return err_usage(err, "--live: expected one text and one model, found %zu pages",
                          driver->identity.count);
-    /* A live page has fields to change some settings; it would not keep the options below. */
+    /* A live page has fields to change some settings. It would not keep the options below. */
     if (select->words || select->mean || select->hide_first || select->layer || select->head ||
         select->key)
         return err_usage(err, "--live: expected no --layer, --head, --key, --words, --mean or "
@@ -559,7 +575,8 @@ static int open(void *state, struct driver *driver, struct err *err)
 
 /* --- facts about a text ----------------------------------------------------------------------- */
 
-/* Options in the commands that a page shows; the page adds options of model, texts and tensors. */
+/* Options that a page repeats in the commands it shows; the page itself adds options of model,
+ * texts and tensors. */
 static const char *const copied[] = {"attention", "mask-after", "scale",   "attention-temperature",
                                      "dropout",   "without",    "seed",    "source",
                                      "pair",      "precision",  "special", "literal-special",
@@ -568,7 +585,8 @@ static const char *const copied[] = {"attention", "mask-after", "scale",   "atte
 
 enum { COPIED = sizeof copied / sizeof *copied, COPIED_EDITS = 6 /* the last ones */ };
 
-/* Add an option with its value, or with each of its texts. A text may come from a column. */
+/* Add an option to a command, with its value or with each of its texts. A text may come from a
+ * column. */
 static int add_option(struct texts *words, const struct option_row *row, const struct page_run *run,
                       struct err *err)
 {
@@ -592,7 +610,7 @@ static int add_option(struct texts *words, const struct option_row *row, const s
     return err_if(err->kind);
 }
 
-/* Whether --edit changes features: then the commands also need --sae. */
+/* True if --edit changes features: then the commands also need --sae. */
 static bool edits_features(const struct options *options)
 {
     bool found = false;
@@ -601,7 +619,7 @@ static bool edits_features(const struct options *options)
     return found;
 }
 
-/* Set the words of facts.command, options that reproduce the model, mechanism and edits. */
+/* Set the words of facts.command: options that reproduce the model, mechanism and edits. */
 static int find_words(struct page_run *run, struct err *err)
 {
     const struct options *options = run->options;
@@ -624,7 +642,8 @@ static int find_words(struct page_run *run, struct err *err)
     return 0;
 }
 
-/* Plan the predictions of the model and, with --lens or if that is cheap, after each layer. */
+/* Plan the predictions of the model and, with --lens or if it is cheap, the predictions after each
+ * layer. */
 static int plan_next(struct next_plan *plan, const struct page_run *run, struct err *err)
 {
     const struct options *options = run->options;
@@ -646,14 +665,14 @@ static int find_next(struct page_run *run, struct err *err)
     struct report report;
     const struct capture_request asked = {&selection, run->pair, 1, 0, &report, NULL};
     if (!plan.count)
-        return 0; /* nothing is predicted */
+        return 0; /* the model predicts no tokens */
     return err_if(
         selection_layers(&selection, NULL, config, run->arena, err) ||
         viewer_capture(run->viewer, &asked, run->arena, err) ||
         next_tokens_of_report(&run->facts.next, &plan, &report, &run->pair->text, run->arena, err));
 }
 
-/* Multiplications of a pass. */
+/* The number of multiplications in a pass. */
 static double products_of(const struct page_run *run)
 {
     const struct config *config = &run->viewer->model.config;
@@ -679,12 +698,12 @@ static int find_effects(struct page_run *run, struct err *err)
         return -1;
     if (run->options->page.live || facts->lesson || cost * tokens > QUICK_PRODUCTS ||
         config->mechanism.kind != ATTENTION_DENSE || !site_exists(config, SITE_MASKED))
-        return 0; /* a live page finds it itself; --knockout needs dense attention */
+        return 0; /* a live page measures the effects itself; --knockout needs dense attention */
     return next_tokens_without(&facts->without_keys, run->viewer, run->pair, WITHOUT_KEY,
                                run->arena, err);
 }
 
-/* Find the features of each dictionary of --sae at each token. */
+/* Find the features of each dictionary of --sae that are active at each token. */
 static int find_features(struct page_run *run, struct err *err)
 {
     const struct session *session = &run->own->driver->session;
@@ -711,7 +730,8 @@ static int find_features(struct page_run *run, struct err *err)
     return 0;
 }
 
-/* The page appends the tokens of a target, by their ids, to the model's own beginning. */
+/* Check the start of a live page's target: the page appends token ids to the model's own
+ * beginning. */
 static int check_target(const struct page_run *run, struct err *err)
 {
     struct text_with_source own;
@@ -725,7 +745,7 @@ static int check_target(const struct page_run *run, struct err *err)
                            begins->labels->text, text->labels->text);
 }
 
-/* Check and set the model of a live page. */
+/* Check that a live page can run the model, and set the model. */
 static int find_live(struct page_run *run, struct err *err)
 {
     struct page_facts *facts = &run->facts;
@@ -733,9 +753,10 @@ static int find_live(struct page_run *run, struct err *err)
     size_t bytes;
     if (!run->options->page.live)
         return 0;
-    /* a source is the text that is typed: the page appends the tokens of the target, as ids */
+    /* with an encoder, the source is the text that is typed; the page appends the tokens of the
+     * target as ids */
     bool translates = has_encoder(facts->config);
-    size_t options = translates ? 2 : 0; /* --source TEXT */
+    size_t options = translates ? 2 : 0; /* leave out the words --source TEXT */
     facts->by_ids = facts->by_ids || translates;
     if (facts->command_count > options)
         return err_usage(
@@ -757,7 +778,8 @@ static int find_live(struct page_run *run, struct err *err)
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-/* Run a text once. `name` is "unedited" or "edited"; NULL if there is one run. */
+/* Run a text once and capture its tensors. `name` is "unedited" or "edited"; NULL if there is only
+ * one run. */
 static int capture_once(struct page_run *run, const struct page_state *own,
                         const struct group *group, const char *name, struct err *err)
 {
@@ -790,7 +812,7 @@ static int capture_once(struct page_run *run, const struct page_state *own,
                : 0;
 }
 
-/* Add the memory of what capture_once captures. */
+/* Add the memory of the tensors that capture_once captures. */
 static int read(void *state, struct driver *driver, struct job *job, struct arena *arena,
                 struct err *err)
 {
@@ -805,7 +827,7 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
     struct selection selection;
     struct next_plan next;
     size_t heads = layers_of(config) * config_most_heads(config);
-    size_t explained = 0; /* heads that `narrow` copies */
+    size_t explained = 0; /* number of heads that `narrow` copies */
     job->result_bytes = request_add_memory(memory, &own->request, viewer, pair, false);
     if (has_scores(&run))
         head_survey_add_memory(memory, viewer, score_row_count, pair);
@@ -826,7 +848,7 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
     return 0;
 }
 
-/* One run or, with --unedited, two. */
+/* Run a text once or, with --unedited, twice. */
 static int run(void *state, const struct group *group, struct err *err)
 {
     static const char *const names[] = {"unedited", "edited"};
@@ -898,7 +920,7 @@ int page_add_lesson(struct output *output, struct identity *identity, const stru
         job.pair = *pairs;
     failed = failed || run(&own, &group, err) || add(&own, &job, err);
     *output = driver.output;
-    driver.output = (struct output){.path = NULL}; /* owned by the caller */
+    driver.output = (struct output){.path = NULL}; /* the caller owns the output */
     identity->index = driver.identity.index;
     driver_release(&driver);
     return err_if(failed);

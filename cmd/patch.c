@@ -116,18 +116,18 @@ const struct command command_patch = {
     .draws = true,
 };
 
-/* The values that all texts of a setting share. */
+/* Values that are read once and shared by all texts of a setting. */
 struct patch_state {
     struct edit_list references; /* edits that fill --reference, at the patched sites */
     struct npy direction;        /* the direction of --metric cosine:@FILE */
 };
 
-/* What is asked about one text. */
+/* The options of one text. */
 struct patch_job {
-    struct question question; /* --answer and --query */
+    struct question question; /* the question of --answer and --query */
     struct patching_plan plan;
-    struct text_with_source corrupt; /* --corrupt */
-    unsigned numbers;                /* --show: 1 << PATCH_... */
+    struct text_with_source corrupt; /* the text of --corrupt */
+    unsigned numbers;                /* numbers of --show: bits 1 << PATCH_... */
 };
 
 static int prepare(void *state, struct driver *driver, struct err *err)
@@ -222,7 +222,7 @@ static int parse_estimate(struct patching_plan *plan, const struct options *opti
                   (plan->steps > 1 && options_exclude(options, "steps", "with", err)));
 }
 
-/* Read `26.0,27.8`, the heads that are patched. */
+/* Read a list of heads to patch, such as `26.0,27.8`. */
 static int parse_heads(struct patching_plan *plan, const char *option, const char *list,
                        size_t size, struct arena *arena, struct err *err)
 {
@@ -264,8 +264,9 @@ static int parse_joint(struct patching_plan *plan, const struct options *options
     return parse_heads(plan, "--joint", list, strlen(list), arena, err);
 }
 
-/* Read `10.0,10.7.q`: a head without a part has the next part in the list. Keys and values are
- * received by the key/value head; note which other heads use it. */
+/* Read a list of receiving heads, such as `10.0,10.7.q`. A head without q, k or v gets the letter
+ * of the next head that has one. Keys and values are received by the key/value head: a note names
+ * the other heads that use it. */
 static int parse_receivers(struct patching_plan *plan, const char *list, bool notes,
                            struct arena *arena, struct err *err)
 {
@@ -303,7 +304,8 @@ static int parse_receivers(struct patching_plan *plan, const char *list, bool no
     return receivers ? 0 : -1;
 }
 
-/* Read `9.6:10.0.q`, `9.6,9.9:logits` or `:10.0,10.7.q`; --joint may have named the senders. */
+/* Read the senders and receivers of a path: `9.6:10.0.q`, `9.6,9.9:logits` or `:10.0,10.7.q` if
+ * --joint has named the senders. */
 static int parse_path(struct patching_plan *plan, const struct options *options, bool notes,
                       struct arena *arena, struct err *err)
 {
@@ -340,7 +342,7 @@ static int parse_path(struct patching_plan *plan, const struct options *options,
                            latest, last);
 }
 
-/* Read --metric; of cosine:@FILE `*path` is the file, else NULL. */
+/* Read --metric. `*path` is the FILE of cosine:@FILE, else NULL. */
 static int parse_metric(struct patching_plan *plan, const char **path,
                         const struct options *options, struct err *err)
 {
@@ -374,7 +376,7 @@ static int read_direction(struct npy *direction, const char *path, size_t width,
                                     width, count);
 }
 
-/* Read --show, which may have the name of --metric. */
+/* Read --show, whose values may include the name of the metric. */
 static int parse_numbers(struct patch_job *own, const struct driver *driver, const struct job *job,
                          struct err *err)
 {
@@ -428,7 +430,8 @@ static int read_references(struct edit_list *list, const struct patching_plan *p
     return session_fill_edits(session, list, err);
 }
 
-/* Read the options of a job; without one, check them and read the files of the setting. */
+/* Read the options of a job. If `job` is NULL, check the options and read the files of the
+ * setting. */
 static int read_options(struct patch_job *own, struct patch_state *state, struct driver *driver,
                         struct job *job, struct arena *arena, struct err *err)
 {
@@ -437,7 +440,7 @@ static int read_options(struct patch_job *own, struct patch_state *state, struct
     struct patching_plan *plan = &own->plan;
     struct viewer *viewer = plan->viewer = &driver->session.viewer;
     const size_t width = viewer->model.config.n_embd;
-    const char *path = NULL; /* of the direction */
+    const char *path = NULL; /* path of the file of the direction */
     if (answer_read(&own->question, &words, viewer, arena, err) ||
         question_layers(&plan->layers, driver, job, arena, err) || parse_over(plan, options, err) ||
         parse_estimate(plan, options, err) || parse_joint(plan, options, arena, err) ||
@@ -481,7 +484,8 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
     return 0;
 }
 
-/* A copy of the text runs for each token and layer; estimates need one pass. */
+/* Tell the viewer how many tokens will run: a copy of the text for each token and layer; estimates
+ * need only one pass. */
 static void expect(void *state, struct driver *driver, size_t tokens)
 {
     struct viewer *viewer = &driver->session.viewer;
@@ -494,7 +498,8 @@ static void expect(void *state, struct driver *driver, size_t tokens)
 
 /* --- the run ---------------------------------------------------------------------------------- */
 
-/* Report "logit difference ␣Mary - ␣John after ␣to: clean 3.5512, corrupt -1.2003". */
+/* Run a text and make its report: "logit difference ␣Mary - ␣John after ␣to: clean 3.5512, corrupt
+ * -1.2003". */
 static int run_text(struct job *job, const struct group *group,
                     const struct progress_sink *progress, struct err *err)
 {
@@ -548,7 +553,7 @@ static int run_text(struct job *job, const struct group *group,
     return other && job->report.about ? 0 : -1;
 }
 
-/* Progress counts patches, not layers. */
+/* Run a group of texts. Progress counts patches instead of layers. */
 static int run(void *state, const struct group *group, struct err *err)
 {
     const struct progress_sink **progress = &group->viewer->machine.progress;
@@ -562,7 +567,7 @@ static int run(void *state, const struct group *group, struct err *err)
     return failed;
 }
 
-/* Offer exact patches in place of estimates. */
+/* Print a note that offers exact patches in place of estimates. */
 static int finish(void *state, struct driver *driver, struct err *err)
 {
     const struct options *options = driver->options;
@@ -599,7 +604,7 @@ static const struct task patch_task = {
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-/* The clean text is the command's only text, or the text of each item of a file. */
+/* Run `patch`. The clean text is the command's only text, or the text of each item of a file. */
 static int patch_command(const struct options *options, struct err *err)
 {
     struct options own = *options;

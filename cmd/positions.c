@@ -1,7 +1,7 @@
-/* positions.c: positions by name. @verb is the column `verb` of the item: indices, or a word or
- * phrase that occurs once in its text (are/2: the second `are`); without such a column, or if it is
- * one of --regions, the region `verb`; otherwise the word `verb` of the text. In --query and --key,
- * `verb` is a token or a word that occurs once. */
+/* positions.c: positions by name. @verb is the column `verb` of the item, which contains indices,
+ * or a word or phrase that occurs once in the text (are/2: the second `are`). Without such a
+ * column, or if it is a column of --regions, @verb is the region `verb`; otherwise it is the word
+ * `verb` of the text. In --query and --key, `verb` is a token or a word that occurs once. */
 #include <string.h>
 
 #include "base/names.h"
@@ -17,14 +17,15 @@
 struct scope {
     const struct item *item;
     const struct tokenized *text;
-    const char *option; /* in messages */
-    bool one;           /* a name of several tokens means the last one */
+    const char *option; /* the option's name in messages */
+    bool one;           /* a name of several tokens means the last of its tokens */
     bool plain;         /* the name is without @ */
     struct arena *arena;
     struct err *err;
 };
 
-/* True if no word goes on across byte `at`: a space, a sign or a script without spaces is there. */
+/* True if no word continues across byte `at`: a space, a sign or a script without spaces is
+ * there. */
 static bool is_edge(const char *text, size_t size, size_t at)
 {
     uint32_t before = 0, after = 0;
@@ -37,7 +38,8 @@ static bool is_edge(const char *text, size_t size, size_t at)
            unicode_is_unspaced(before) || unicode_is_unspaced(after);
 }
 
-/* The tokens or words that share bytes with a range of the first or second text. */
+/* The tokens or words that share bytes with a range of the first text or, with `second`, of the
+ * second. */
 static struct word_span span_of(const struct tokenized *text, struct text_range range, bool second)
 {
     struct word_span span = {0};
@@ -93,8 +95,8 @@ static int refuse_word(const struct scope *scope, const char *column, const char
                          word, guess);
 }
 
-/* Find a word that occurs once, or its occurrence number `nth` from 1 (0: the only one). The word
- * is from `column` or, if that is NULL, from the option. Returns 1 if the text lacks the word. */
+/* Find a word that occurs once (`nth` is 0), or its occurrence number `nth` from 1. The word is
+ * from `column` or, if `column` is NULL, from the option. Returns 1 if the text lacks the word. */
 static int find_word(struct word_span *found, const struct scope *scope, const char *column,
                      const char *word, size_t size, size_t nth)
 {
@@ -141,8 +143,8 @@ static void put_span(struct buf *out, const struct scope *scope, struct word_spa
         buf_format(out, "%zu-%zu", span.first, last);
 }
 
-/* Append the positions of the regions with a name, or of number `nth` of them. Returns 1 if there
- * are none; of regions without tokens, as a region may be empty, fails. */
+/* Append the positions of all regions called `name`, or only of number `nth` of these. Returns 1 if
+ * there are none. It is an error if the regions have no tokens, since a region may be empty. */
 static int put_regions(struct buf *out, const struct scope *scope, const char *name, size_t size,
                        size_t nth)
 {
@@ -186,7 +188,7 @@ static int put_regions(struct buf *out, const struct scope *scope, const char *n
                          scope->option, (int)size, name);
 }
 
-/* Append the positions of a name, "4" or "4-5"; indices of a column as they are. */
+/* Append the positions of a name, such as "4" or "4-5". Indices in a column are copied. */
 static int put_name(struct buf *out, const struct scope *scope, const char *name, size_t size,
                     size_t nth)
 {
@@ -229,7 +231,8 @@ static int put_name(struct buf *out, const struct scope *scope, const char *name
     return 0;
 }
 
-/* The size of a name after @: up to one of `signs` or, if longer, the size of a column's name. */
+/* The size of a name after @: up to one of `signs`, or the size of a column's name if that is
+ * longer. */
 static size_t name_size(const char *name, const struct item *item)
 {
     static const char signs[] = ":,]/;";
@@ -251,8 +254,8 @@ static size_t name_size(const char *name, const struct item *item)
     return size;
 }
 
-/* Replace words and tokens in a list by positions: `it`; `8:it`, token 8 if it has this text.
- * Positions, all and @NAME are left. */
+/* Replace words and tokens in a list by positions: `it`, or `8:it`, which is token 8 if its text is
+ * `it`. Positions, `all` and @NAME stay as they are. */
 static int resolve_words(const char **value, const struct scope *scope)
 {
     struct buf out = {0};
@@ -310,7 +313,8 @@ static int resolve(const char **value, const struct scope *scope)
         const char *name = at + 1;
         size_t size = name_size(name, scope->item);
         long long nth = 0;
-        if (*at != '@' || (at > *value && !strchr(",:=", at[-1]))) { /* begins no name */
+        /* the @ does not begin a name */
+        if (*at != '@' || (at > *value && !strchr(",:=", at[-1]))) {
             buf_char(&out, *at++);
             continue;
         }
@@ -334,8 +338,8 @@ static int resolve(const char **value, const struct scope *scope)
     return found ? 0 : -1;
 }
 
-/* Read the items of a list of positions, each with its name, if one of them has a name; "-1" has:
- * it is another number in each text. */
+/* If an item in a list of positions has a name, read all items with their names. "-1" counts as a
+ * name, since it is another number in each text. */
 static int read_named(struct named_positions *named, const char *list, struct scope scope)
 {
     const size_t most = list ? strlen(list) : 0;
@@ -361,8 +365,8 @@ static int read_named(struct named_positions *named, const char *list, struct sc
     return err_if(scope.err->kind);
 }
 
-/* Replace a continuation @NAME of the options by the item's value in the column NAME: after the
- * text (is_after), with a blank before it where normal spelling has one. */
+/* Replace a continuation @NAME of the options by the item's value in the column NAME. With
+ * `is_after`, it follows the text, after a blank where normal spelling has one. */
 static int name_continuations(struct item *item, bool is_after, struct arena *arena,
                               struct err *err)
 {
@@ -388,13 +392,14 @@ static int name_continuations(struct item *item, bool is_after, struct arena *ar
     return err_if(err->kind);
 }
 
-/* True if the positions of a text are numbers of tokens after those without a number. */
+/* True if positions count tokens but not the tokens at the beginning, which have no number. */
 static bool counts_rows(const struct tokenized *text)
 {
     return text->words_before && !text->words;
 }
 
-/* Convert an index or range of words, or of tokens after words_before, to a range of all tokens. */
+/* Convert an index or a range to a range of all tokens. It counts words, or tokens after the first
+ * words_before. */
 static const char *tokens_of_rows(const char *range, const struct scope *scope)
 {
     const struct tokenized *text = scope->text;
@@ -411,14 +416,15 @@ static const char *tokens_of_rows(const char *range, const struct scope *scope)
         return arena_format(scope->arena, scope->err, "%zu-%zu", words[first].first,
                             words[last].first + words[last].count - 1);
     }
-    selection_range(&first, &last, range, strlen(range), 0); /* negative indices stay as they are */
+    /* the count 0 keeps negative indices as they are */
+    selection_range(&first, &last, range, strlen(range), 0);
     first += first < 0 ? 0 : (ptrdiff_t)before;
     last += last < 0 ? 0 : (ptrdiff_t)before;
     return first == last ? arena_format(scope->arena, scope->err, "%td", first)
                          : arena_format(scope->arena, scope->err, "%td-%td", first, last);
 }
 
-/* Convert each part of a list, which NULL and "all" are not. */
+/* Convert each part of a list to tokens. NULL and "all" are not lists and stay as they are. */
 static int list_to_tokens(const char **value, const struct scope *scope)
 {
     struct buf out = {0};
@@ -447,7 +453,8 @@ const char *positions_tokens(void *context, bool of_source, const char *position
     return list_to_tokens(&value, &scope) ? NULL : value;
 }
 
-/* Replace the words of a key and of another that it is compared with, `it:they` or `it:mean`. */
+/* Replace the words in --key by positions: of a key, and of another key after the colon: `it:they`
+ * or `it:mean`. */
 static int resolve_key(const char **value, struct scope scope)
 {
     const char *colon = *value ? strchr(*value, ':') : NULL;

@@ -14,10 +14,11 @@
 
 enum { LINE_COLUMNS = 80 };
 
-static const double FIRST_SECONDS = 1; /* shorter commands show no line */
+/* seconds before the line appears: shorter commands show none */
+static const double FIRST_SECONDS = 1;
 static const double NEXT_SECONDS = 0.1;
 
-static volatile sig_atomic_t visible; /* a line is on the terminal */
+static volatile sig_atomic_t visible; /* nonzero: the progress line is on the terminal */
 static bool quiet;
 
 void progress_set_quiet(bool set)
@@ -64,7 +65,8 @@ static void add_numbers(struct buf *line, const struct progress *progress, size_
         buf_format(line, speed < 10 ? ", %.1f/s" : ", %.0f/s", speed);
     if (speed <= 0)
         return;
-    unsigned long long left = (unsigned long long)((double)rest / speed + 0.5); /* seconds */
+    /* seconds that are left */
+    unsigned long long left = (unsigned long long)((double)rest / speed + 0.5);
     if (left < 60)
         buf_format(line, ", %llu s left", left);
     else if (left < 3600)
@@ -87,7 +89,8 @@ void progress_show(struct progress *progress, size_t done, size_t count, const c
     if (note)
         buf_format(&line, ", %s", note);
     bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0;
-    text_shorten(&line, (known ? window.ws_col : LINE_COLUMNS) - 1); /* the last column may wrap */
+    /* without the last column, which may wrap */
+    text_shorten(&line, (known ? window.ws_col : LINE_COLUMNS) - 1);
     if (!line.out_of_memory) {
         visible = 1;
         fprintf(stderr, "\r\033[K%s", line.bytes);
@@ -109,6 +112,6 @@ void progress_say(const char *bytes, size_t size)
         progress_say(wipe, sizeof wipe - 1);
     }
     while (size && write(STDERR_FILENO, bytes, size) < 0 && errno == EINTR)
-        continue; /* other errors cannot be reported */
+        continue; /* try again; other errors of writing cannot be reported */
     errno = 0;
 }

@@ -16,7 +16,8 @@
 
 static const struct task run_task;
 
-/* --stack and --cosines write one result of all texts. */
+/* Choose the task: --stack and --cosines have tasks of their own, which write one result of all
+ * texts. */
 static const struct task *choose_task(const struct options *options)
 {
     return options->select.cosines ? &run_cosines_task
@@ -26,7 +27,7 @@ static const struct task *choose_task(const struct options *options)
 
 static command_verb run_command;
 
-/* In the order of enum site_dialect, from NAMES_TRANSFORMER_LENS on. */
+/* Values of --names, in the order of enum site_dialect, from NAMES_TRANSFORMER_LENS on. */
 WORDS(dialect, "Programs (--names)",
       {"transformerlens", "its cache: blocks.0.attn.hook_z [1, token, head, dim]"},
       {"huggingface", "attentions.0, hidden_states.0, and outputs of modules: [1, token, channel]"})
@@ -199,7 +200,8 @@ int run_estimate(const struct run_state *own, struct driver *driver, struct job 
                    check_modules(driver, job, &request->derivation.pool.modules, err)));
 }
 
-/* Refused: a text without the selected queries; with the first token hidden, a text of one. */
+/* Read a text. Refused: a text without the selected queries, and, if the first token is hidden, a
+ * text of one token. */
 int run_read(void *state, struct driver *driver, struct job *job, struct arena *arena,
              struct err *err)
 {
@@ -241,7 +243,8 @@ int run_texts(void *state, const struct group *group, struct err *err)
 
 enum { HINT_BYTES = 160 };
 
-/* Print how to see the rest below a partial result. Files contain only results. */
+/* Below a result that is cut, print how to see the rest. Not in files, which contain only
+ * results. */
 static void write_hint(struct driver *driver, const struct layers *layers)
 {
     const struct config *config = &driver->session.viewer.model.config;
@@ -272,7 +275,7 @@ int run_finish(void *state, struct driver *driver, struct err *err)
     const struct run_state *own = state;
     const struct viewer *viewer = &driver->session.viewer;
     size_t texts = driver->jobs, threads = pool_threads(viewer->machine.pool);
-    (void)err; /* errors of writing stay in the stream */
+    (void)err; /* errors of writing are kept in the stream */
     if (!own->request.chosen && driver->output.to_stdout)
         write_hint(driver, &own->request.selection.layers);
     if (driver->options->verbose)
@@ -299,8 +302,8 @@ static const struct task run_task = {
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-/* HTML is written by `page` if it shows whole texts one by one; otherwise it is a page without the
- * extras of `page`. */
+/* Run `run`. The command `page` writes the HTML of whole texts, one by one; other HTML is a page
+ * without the extras of `page`. */
 static int run_command(const struct options *options, struct err *err)
 {
     struct output output = {.path = NULL};

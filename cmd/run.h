@@ -1,8 +1,8 @@
 /* run.h: the task of `attn-cli run` in run.c, and what replaces parts of it.
  *
  * Two options have tasks of their own, whose hooks call the hooks of run.c: --stack (run_stack.c)
- * and --cosines (run_cosines.c). Two files replace the usual pass: of a setting that asks for
- * gradients (run_gradient.c), and of a text that is so long that its result is written during the
+ * and --cosines (run_cosines.c). Two files replace the usual pass: for a setting that asks for
+ * gradients (run_gradient.c), and for a text that is so long that its result is written during the
  * pass (run_stream.c). */
 #pragma once
 
@@ -13,9 +13,9 @@ struct job;
 struct task;
 
 struct run_state {
-    struct request request; /* the tensors, and what is derived from them */
-    bool walks;             /* gradients are asked for */
-    bool shows_classes;     /* a table of classes follows what is shown without further options */
+    struct request request; /* the tensors to show, and how results are derived from them */
+    bool walks;             /* some setting asks for gradients */
+    bool shows_classes;     /* with the default output, a table of classes is also shown */
 };
 
 /* --- run.c: the hooks of its task; `state` is a struct run_state ------------------------------ */
@@ -27,12 +27,12 @@ int run_read(void *state, struct driver *driver, struct job *job, struct arena *
 int run_texts(void *state, const struct group *group, struct err *err);
 int run_finish(void *state, struct driver *driver, struct err *err);
 
-/* The first half of run_open: choose the tensors. The second checks that each text can have a
- * result with them, or all texts a mean. */
+/* The first half of run_open: choose the tensors. The second half checks that each text, or the
+ * mean of all texts, can have a result with these tensors. */
 int run_select(struct run_state *own, struct driver *driver, struct err *err);
 
-/* The first half of run_read: estimate the memory, and refuse a text for --gradient or --pool. The
- * second refuses one without the tokens of --query. */
+/* The first half of run_read: estimate the memory, and refuse a text that --gradient or --pool
+ * cannot use. The second half refuses a text without the tokens of --query. */
 int run_estimate(const struct run_state *own, struct driver *driver, struct job *job,
                  struct arena *arena, struct err *err);
 
@@ -44,11 +44,12 @@ extern const struct task run_stack_task, run_cosines_task;
 
 int run_gradient_prepare(const struct driver *driver, struct err *err);
 
-/* Set `walks` if a setting asks for gradients, and check that it has the selected sites. */
+/* Set `walks` if a setting asks for gradients, and check that gradients exist at the selected
+ * sites. */
 int run_gradient_open(bool *walks, const struct selection *selection, const struct driver *driver,
                       struct err *err);
 
-/* Read --gradient and --position, for `job->own`. */
+/* Read --gradient and --position, and store them in `job->own`. */
 int run_gradient_read(struct driver *driver, struct job *job, const struct selection *selection,
                       struct arena *arena, struct err *err);
 
@@ -60,5 +61,5 @@ int run_gradient_run(const struct group *group, struct err *err);
 bool run_streams(const struct driver *driver, const struct selection *selection,
                  const struct text_with_source *pair);
 
-/* Run and write the only job of a group. */
+/* Run the only job of a group, and write its result during the pass. */
 int run_stream(const struct group *group, const struct selection *selection, struct err *err);

@@ -10,9 +10,9 @@
 
 struct cosines_state {
     struct run_state run;
-    struct report *pooled; /* [texts] of the setting, with their vectors */
+    struct report *pooled; /* [texts] reports of the setting's texts, with their vectors */
     size_t texts;
-    struct arena *arena; /* of the setting */
+    struct arena *arena; /* memory that lasts as long as the setting */
 };
 
 static int prepare(void *state, struct driver *driver, struct err *err)
@@ -67,7 +67,7 @@ static void *keep(struct cosines_state *own, const void *numbers, size_t count, 
     return kept ? memcpy(kept, numbers, count * size) : NULL;
 }
 
-/* Keep the vectors of a text, and the text. */
+/* Keep a text and its vectors until the end of the setting. */
 static int add(void *state, struct job *job, struct err *err)
 {
     struct cosines_state *own = state;

@@ -1,4 +1,4 @@
-/* run_gradient.c: the gradients of a logit, in place of the values of the pass. */
+/* run_gradient.c: `run --gradient`: the gradients of a logit, in place of the tensors' values. */
 #include "driver.h"
 #include "measure/gradients.h"
 #include "model/site.h"

@@ -1,11 +1,12 @@
-/* run_stack.c: `run --stack`: one array of all texts, [texts, ...], in place of one for each. */
+/* run_stack.c: `run --stack`: one array of all texts, [texts, ...], in place of an array for each
+ * text. */
 #include "driver.h"
 #include "model/site.h"
 #include "run.h"
 
 struct stack_state {
     struct run_state run;
-    double row_size; /* size of the first text's tensors; 0: not known yet */
+    double row_size; /* number of values in the first text's tensors; 0: not known yet */
 };
 
 static int prepare(void *state, struct driver *driver, struct err *err)
@@ -21,8 +22,8 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     if (driver->accumulates)
         return err_usage(err, "--stack and --mean texts cannot be combined");
     driver->identity.stacked = true;
-    driver->identity.provenance = NULL; /* the same in all rows */
-    if (!driver->is_batch)              /* a batch has a log */
+    driver->identity.provenance = NULL; /* rows do not repeat the provenance */
+    if (!driver->is_batch)              /* a batch has a log instead */
         output->rows_path = output_rows_path(output->path, &driver->kept, err);
     return err_if(err->kind);
 }
@@ -33,7 +34,8 @@ static int open(void *state, struct driver *driver, struct err *err)
     return run_open(&own->run, driver, err);
 }
 
-/* True if sizes of the selected tensors depend on more than the number of queries. */
+/* True if some selected tensor has an axis of keys: its size depends on more than the number of
+ * queries. */
 static bool have_keys(const struct selection *selection)
 {
     const struct site_set sites = selection->sites;
@@ -46,7 +48,7 @@ static bool have_keys(const struct selection *selection)
     return false;
 }
 
-/* True if all texts have the same rows and columns, as the rows and columns have names. */
+/* True if all texts have the same rows and columns, because these have names. */
 static bool is_named(const struct request *request, const struct text_with_source *pair)
 {
     const struct tokenized *text = &pair->text;
@@ -54,8 +56,8 @@ static bool is_named(const struct request *request, const struct text_with_sourc
            (text->named_keys.count || !have_keys(&request->selection)) && !pair->source.count;
 }
 
-/* Find the size of a text's tensors with --words: the number of queries and, if tensors have keys,
- * of words. */
+/* Find the size of a text's tensors with --words, which depends on the number of queries and, if
+ * tensors have keys, on the number of words. */
 static int find_words(double *size, const struct request *request, const struct driver *driver,
                       const struct job *job, struct arena *arena, struct err *err)
 {
@@ -74,7 +76,8 @@ static int find_words(double *size, const struct request *request, const struct 
     return 0;
 }
 
-/* Refused without --pool: a text whose tensors differ in size from the first text's. */
+/* Read a text. Refused without --pool: a text whose tensors differ in size from the first
+ * text's. */
 static int read(void *state, struct driver *driver, struct job *job, struct arena *arena,
                 struct err *err)
 {

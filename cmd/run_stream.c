@@ -1,14 +1,14 @@
-/* run_stream.c: a long text, whose attention maps are written while its passes run. */
+/* run_stream.c: runs a long text, whose attention maps are written while its passes run. */
 #include "driver.h"
 #include "run.h"
 
 struct streamed {
     const struct group *group;
-    struct report whole; /* without values */
+    struct report whole; /* the report of all maps, without values */
     struct writer writer;
 };
 
-/* Write the next attention maps; before the first, the beginning of the result. */
+/* Write the next attention maps. Before the first map, write the beginning of the result. */
 static int take_maps(void *context, const struct report *whole, struct report *part,
                      struct arena *arena, struct err *err)
 {
@@ -29,7 +29,7 @@ static int take_maps(void *context, const struct report *whole, struct report *p
     }
     if (derive(part, &driver->derivation, tokenizer, arena, err))
         return -1;
-    for (size_t i = 0; i < array_matrix_count(part->arrays); i++) { /* a part has one tensor */
+    for (size_t i = 0; i < array_matrix_count(part->arrays); i++) { /* `part` contains one tensor */
         struct sheet sheet = array_matrix(part, part->arrays, i);
         if (writer_sheet(&streamed->writer, &sheet, err))
             return -1;

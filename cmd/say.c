@@ -19,13 +19,14 @@
 
 /* --- standard error --------------------------------------------------------------------------- */
 
-enum { KIND_BYTES = 32 }; /* at least the size of "attn-cli: error: " */
+enum { KIND_BYTES = 32 }; /* at least the bytes of "attn-cli: error: " */
 
 /* Print a line without allocating memory, since memory may have run out. */
 static void print_line(const char *kind, const char *text)
 {
-    enum { VISIBLE_BYTES = 4 };                                    /* \xNN for each byte */
-    static char line[KIND_BYTES + VISIBLE_BYTES * ERR_TEXT_BYTES]; /* the stack may be small */
+    enum { VISIBLE_BYTES = 4 }; /* \xNN for each byte */
+    /* static, because the stack may be small */
+    static char line[KIND_BYTES + VISIBLE_BYTES * ERR_TEXT_BYTES];
     size_t size = (size_t)snprintf(line, sizeof line, "attn-cli: %s", kind);
     size += label_fill(line + size, sizeof line - size - 1, text);
     line[size++] = '\n';

@@ -1,4 +1,5 @@
-/* say.h: what all commands say on standard error, and the names of files and models in messages. */
+/* say.h: messages of all commands on standard error, and the names of files and models in
+ * messages. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,24 +14,28 @@ struct tokenizer;
 
 /* --- standard error --------------------------------------------------------------------------- */
 
-/* Print "attn-cli: note: …", unless --quiet is set; print "attn-cli: error: …". */
+/* print_note prints "attn-cli: note: …", unless --quiet is set; print_failure prints "attn-cli:
+ * error: …". */
 void print_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void print_failure(const char *text);
 
-/* Print a note if a tokenizer (NULL: none) has truncation or padding, which are ignored. */
+/* Print a note if the tokenizer's settings ask for truncation or padding, which are ignored.
+ * `tokenizer` may be NULL. */
 void print_note_of_tokenizer(const struct tokenizer *tokenizer);
 
-/* Print a note if the files of a dictionary of features say that texts of its training were
- * shorter, or began in another way, with a special token or without one; whether it is printed. */
+/* Print a note if the files of a dictionary of features say that the texts of its training were
+ * shorter, or began in another way: with a special token, or without. Returns true if the note was
+ * printed. */
 bool print_note_of_training(const struct dictionary *dictionary, const struct tokenized *text);
 
-/* Print a note if `mapped` bytes of a weights file and `others` bytes together exceed memory. Print
- * nothing if `others` alone exceed it. */
+/* Print a note if the `mapped` bytes of a weights file and `others`, the other bytes that are
+ * needed, together exceed the memory. Print nothing if `others` alone exceed it. */
 void print_note_of_weights(double mapped, double others);
 
 /* --- files of texts --------------------------------------------------------------------------- */
 
-/* Open a whole file or, for "-", standard input. shown_path is the name of a file in messages. */
+/* input_file_open opens a whole file or, for "-", standard input. shown_path is the name of a file
+ * in messages. */
 int input_file_open(struct file *file, const char *path, struct err *err);
 const char *shown_path(const char *path);
 

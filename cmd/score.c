@@ -113,11 +113,13 @@ const struct command command_score = {
 };
 
 enum {
-    FABLES_PERPLEXITY = 300, /* whole fables have less than 40, parts of them up to 200 */
+    /* a higher perplexity of the model of fables gets a note: whole fables have less than 40,
+     * parts of fables up to 200 */
+    FABLES_PERPLEXITY = 300,
 };
 
-/* Requests of the options and the input. The first bit that is set names a result in messages, if
- * it has one of asked_names. */
+/* Requests made by the options and the input. The first bit that is set gives a kind of result its
+ * name in messages, if asked_names contains one. */
 enum {
     PAIRS = 1 << 0,
     PER = 1 << 1,
@@ -127,7 +129,7 @@ enum {
     WORDS = 1 << 5,
     CONTINUE = 1 << 6,
     MEAN = 1 << 7,
-    MODELS = 1 << 8, /* side by side in one table */
+    MODELS = 1 << 8, /* several models, compared in one table */
     QUERY = 1 << 9,
     UNIGRAMS = 1 << 10,
 };
@@ -142,17 +144,18 @@ static const char *const asked_names[] = {"a table of minimal pairs",
                                           "--mean",
                                           "several models"};
 
-/* A kind of result. A table of all texts has their totals: a row for each text, or for each value
- * of some columns. Without such a table, each text has a result of its own: its tokens, words or
- * continuations. */
+/* A kind of result. Some kinds are one table of the totals of all texts, with a row for each text
+ * or for each value of some columns. In the others, each text has a result of its own: its tokens,
+ * words or continuations. */
 struct kind {
-    unsigned needs; /* bits, all in `asked`; the first such kind is chosen */
-    unsigned takes; /* MEAN, QUERY and UNIGRAMS, if it accepts them */
+    unsigned needs; /* bits that must all be set in `asked`; the first such kind is chosen */
+    unsigned takes; /* which of MEAN, QUERY and UNIGRAMS the kind accepts */
     enum { EACH_ALONE, ROW_FOR_EACH, ROW_FOR_VALUES } table;
     enum totals_kind totals;
-    const char *label;  /* column of what is scored: texts, continuations or good texts */
-    const char *row;    /* name of rows in a table with a column for each model or value */
-    const char *column; /* columns in place of --per; or default of --group, if the input has it */
+    const char *label; /* name of the column of scored things: text, continuation or good */
+    const char *row;   /* name of a row in a table that has a column for each model or value */
+    /* columns to use as --per; or the default of --group, if the input has this column */
+    const char *column;
 };
 
 static const struct kind kinds[] = {
@@ -173,44 +176,52 @@ static const struct kind kinds[] = {
 
 struct score_state {
     struct driver *driver;
-    const struct kind *kind; /* for the open setting, like the next three */
+    /* kind of the open setting's results; the next three members also belong to the open setting */
+    const struct kind *kind;
     unsigned asked;
     struct scoring scoring;
     struct score_view view;
-    bool asks;          /* the first text was read, and has set `view.fills` */
-    size_t unscored;    /* texts whose first token has no score */
-    size_t blank;       /* texts that are blank */
+    bool asks;          /* true after the first text was read, which sets `view.fills` */
+    size_t unscored;    /* number of texts whose first token has no score */
+    size_t blank;       /* number of blank texts */
     size_t first_blank; /* index of the first blank text */
-    size_t unknown;     /* texts with words that are not in the vocabulary */
-    size_t ties;        /* pairs whose texts have the same log-probability */
+    size_t unknown;     /* number of texts with words that are not in the vocabulary */
+    size_t ties;        /* number of pairs whose two texts have the same log-probability */
 
-    bool by_text;               /* batch with a result per text: below, only `unigrams` is set */
+    /* each text of a batch has its own result: of the members below, only `unigrams` is used */
+    bool by_text;
     struct score_total all;     /* sum over the texts of the open model */
-    struct score_totals table;  /* rows of all texts; with `title`, of all models */
-    const char *other;          /* name of the key that is no copied column; NULL: none */
+    struct score_totals table;  /* rows of totals over all texts; with `title`, over all models */
+    const char *other;          /* name of the key that is not copied from a column; NULL: none */
     const char **keys;          /* [table.key_count] keys of the row to add */
     struct score_totals *words; /* [texts] tables with a column for each model, or one table with a
                                  * column for each row of `table`; NULL: none */
-    const char *title;          /* "2 models" in one table; NULL: a result for each model */
-    struct unigrams unigrams;   /* from --unigrams; else without words */
-    const char *group;          /* --group, or `item`; NULL: no differences within groups */
-    struct score_totals groups; /* values of `group`; `logprob` belongs to the first text with it */
-    bool compares;              /* a group has several texts */
-    const char *folder;         /* for words.csv, totals.csv and the figure; NULL: one output */
+    /* title of one table of all models, "2 models"; NULL: each model has its own result */
+    const char *title;
+    struct unigrams unigrams; /* frequencies of words from --unigrams; empty without it */
+    /* column of --group, or `item`; NULL: texts are not compared within groups */
+    const char *group;
+    /* a row for each value of `group`; its `logprob` belongs to the first text of the group */
+    struct score_totals groups;
+    bool compares;      /* some group contains several texts */
+    const char *folder; /* folder for words.csv, totals.csv and the figure; NULL: a single output */
 };
 
-/* The texts to score for an item: its own, the text with each continuation, or a minimal pair. */
+/* The texts to score for an item: its own text, the text with each continuation, or a minimal
+ * pair. */
 struct scored_item {
-    struct score_text text;   /* the text; of a pair, `pairs` has the good one, then the bad one */
-    size_t count;             /* texts; 0: blank */
-    struct score_total total; /* of the item's own text, or of the pair */
+    /* the text; for a pair, `pairs` contains the good text, then the bad text */
+    struct score_text text;
+    size_t count;             /* number of texts; 0: the item is blank */
+    struct score_total total; /* total of the item's own text, or of the pair */
     const char *names[2];     /* names of the column of texts, and of the column of scored things */
-    struct score_totals rows; /* `total`, or a row for each continuation or region */
+    struct score_totals rows; /* contains `total`, or a row for each continuation or region */
 };
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-/* The name in messages of the first bit of `asked`; NULL: a row for each token of one text. */
+/* The name in messages of the first bit that is set in `asked`; NULL: a result with a row for each
+ * token of a text. */
 static const char *name_of(unsigned asked)
 {
     for (size_t i = 0; i < sizeof asked_names / sizeof *asked_names; i++)
@@ -219,8 +230,8 @@ static const char *name_of(unsigned asked)
     return NULL;
 }
 
-/* Choose the kind. Refused: --mean and --words for a kind that does not support them, except in
- * settings of a batch with a result for each text. */
+/* Choose the kind of result. Refused: --mean and --words if the kind does not support them, except
+ * in settings of a batch with a result for each text. */
 static int choose_kind(struct score_state *own, const struct options *options, struct err *err)
 {
     const struct driver *driver = own->driver;
@@ -247,9 +258,9 @@ static int choose_kind(struct score_state *own, const struct options *options, s
     return 0;
 }
 
-/* Choose the keys of a row of totals: the columns of --per, or, for single texts and pairs, all
- * columns of the input and the text; with `title`, the model. The last key is the label of the row.
- * Choose the column of the groups whose texts are compared. */
+/* Choose the keys of a row of totals: the columns of --per; or, for single texts and pairs, all
+ * columns of the input, and the text; with `title`, also the model. The last key is the label of
+ * the row. Also choose the column of groups whose texts are compared. */
 static int prepare_table(struct score_state *own, struct err *err)
 {
     const struct kind *kind = own->kind;
@@ -322,7 +333,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     const char *path = options->score.unigrams;
     struct output *output = &driver->output;
     struct arena *kept = &driver->kept;
-    size_t models = driver->sweep.settings; /* in a batch, all settings */
+    size_t models = driver->sweep.settings; /* number of models; in a batch, of all settings */
     own->driver = driver;
     if (options_exclude(options, "next", "at top begin-word bits", err) ||
         options_exclude(options, "unigrams", "query", err) || choose_kind(own, options, err))
@@ -349,7 +360,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
             return err_prefix(err, "'%s'", shown_path(path));
     }
     own->by_text = driver->is_batch && !options->score.per && !options->score.group;
-    const char *to = options->output.format; /* the format of tables */
+    const char *to = options->output.format; /* format of the tables */
     bool to_tables = words && !each && output->to_folder && (!to || strcmp(to, "excel") == 0);
     driver->rows_have_columns = driver->items.by.count && words && (each || to_tables);
     if (own->by_text)
@@ -382,7 +393,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     return prepare_table(own, err);
 }
 
-/* Totals include the beginning token; continuations have none. */
+/* Choose the tokens that begin a text: totals include the beginning token, continuations do not. */
 static enum beginning beginning(void *state, const struct driver *driver)
 {
     struct score_state *own = state;
@@ -408,13 +419,14 @@ static int open(void *state, struct driver *driver, struct err *err)
     const char *of_words = words ? "--words" : score->begin_word ? "--begin-word" : NULL;
     if (choose_kind(own, options, err))
         return -1;
-    const char *instead = name_of(own->asked); /* what asks for other rows than tokens */
+    /* name of the option that asks for rows other than tokens */
+    const char *instead = name_of(own->asked);
     own->view = (struct score_view){.viewer = viewer,
                                     .bits = options->select.bits,
                                     .words = words,
                                     .for_people = for_people,
                                     .next = score->next > 0,
-                                    .fills = own->view.fills, /* set by the first text */
+                                    .fills = own->view.fills, /* the first text sets `fills` */
                                     .has_regions = items_have_regions(&driver->items),
                                     .of_rows = driver->items.by.count && own->asked & WORDS,
                                     .of_pairs = driver->identity.of_pairs};
@@ -460,7 +472,8 @@ static int open(void *state, struct driver *driver, struct err *err)
     return scoring_check(&own->scoring, err);
 }
 
-/* The tokens of all passes: a masked model runs a text once for each token. */
+/* Tell the viewer how many tokens all passes have: a masked model runs a text once for each
+ * token. */
 static void expect(void *state, struct driver *driver, size_t tokens)
 {
     struct viewer *viewer = &driver->session.viewer;
@@ -475,13 +488,14 @@ static void expect(void *state, struct driver *driver, size_t tokens)
  *
  *     the keys to the cabinet [MASK] old.   are → the keys to the cabinet are old. */
 
-/* Where a continuation goes. */
+/* The gap in a text where a continuation is inserted. */
 struct gap {
-    size_t start, end;    /* bytes of the text that it replaces */
-    size_t before, after; /* tokens that stay */
+    size_t start, end;    /* range of bytes that the continuation replaces */
+    size_t before, after; /* numbers of tokens before and after the gap, which stay */
 };
 
-/* Find the gap: the mask token without blanks that belong to it, or the end of the text. */
+/* Find the gap: the mask token, without blanks that belong to this token; or the end of the
+ * text. */
 static int find_gap(struct gap *gap, const struct tokenized *text, const struct viewer *viewer,
                     struct err *err)
 {
@@ -501,7 +515,8 @@ static int find_gap(struct gap *gap, const struct tokenized *text, const struct 
                      : 0;
 }
 
-/* Refuse a joined text, `read`, that changes tokens of `text` which stay, or adds none. */
+/* Refuse a joined text, `read`, if it adds no tokens, or changes tokens of `text` outside the
+ * gap. */
 static int check_joined(const struct tokenized *read, const struct tokenized *text,
                         const struct gap *gap, const char *more, struct err *err)
 {
@@ -527,9 +542,9 @@ static int check_joined(const struct tokenized *read, const struct tokenized *te
     return 0;
 }
 
-/* Tokenize the text joined with each continuation into pairs [continuations->count]. Returns where
- * the tokens of each continuation are; NULL with `err`. Refused: a text with several mask tokens;
- * a continuation without tokens, with a mask token, or that changes tokens of the text. */
+/* Tokenize the text with each continuation inserted, into pairs [continuations->count]. Returns
+ * where the tokens of each continuation are; NULL with `err`. Refused: a text with several mask
+ * tokens; a continuation without tokens, with a mask token, or that changes tokens of the text. */
 static const struct score_region *tokenize_continuations(struct text_with_source *pairs,
                                                          const struct text_with_source *pair,
                                                          const struct texts *continuations,
@@ -547,7 +562,8 @@ static const struct score_region *tokenize_continuations(struct text_with_source
         struct buf joined = {0};
         const char *rest = more;
         bool is_apart = !gap.start || isspace((unsigned char)text->raw[gap.start - 1]);
-        while (gap.end < text->size && is_apart && *rest == ' ') /* one blank between is enough */
+        /* the continuation brings its own blank */
+        while (gap.end < text->size && is_apart && *rest == ' ')
             rest++;
         buf_bytes(&joined, text->raw, gap.start);
         buf_text(&joined, rest);
@@ -593,8 +609,8 @@ static int find_words(struct tokenized *text, const struct viewer *viewer, struc
     return 0;
 }
 
-/* A text with mask tokens has no scores, and its rows are likely tokens: in one table, all texts
- * have masks, or none has. --query must then select a mask token. */
+/* Check the mask tokens of a text. A text with masks has no scores: its rows are likely tokens. In
+ * one table, all texts have masks or none has. --query must then select a mask token. */
 static int check_masks(struct score_state *own, const struct tokenized *sentence,
                        const struct score_text *text, struct err *err)
 {
@@ -622,8 +638,8 @@ static int check_masks(struct score_state *own, const struct tokenized *sentence
                          fills ? "with one" : "without");
 }
 
-/* A word has the region of its first token: tell of a region whose tokens all belong to words that
- * begin before it. */
+/* Add a note about a region whose tokens all belong to words that begin before it: a word belongs
+ * to the region of its first token. */
 static void note_regions(struct driver *driver, const struct job *job,
                          const struct score_text *text)
 {
@@ -692,13 +708,13 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
         note_regions(driver, job, text);
     for (size_t i = 0; i < own->count && text->continues && !err->kind; i++) {
         const char *more = continuations->items[i];
-        if (text->pairs[i].prompt_count && /* after the text, not in place of a mask */
-            lacks_space(sentence, more, viewer->tokenizer, arena))
+        /* the continuation follows the text and does not replace a mask */
+        if (text->pairs[i].prompt_count && lacks_space(sentence, more, viewer->tokenizer, arena))
             notes_add(&driver->notes, job->index, LACKS_SPACE_NOTE, "--continue", more, more);
         if (task->view.words)
             find_words(&text->pairs[i].text, viewer, arena, err);
     }
-    if (bad && !err->kind) { /* the bad text has positions by name of its own */
+    if (bad && !err->kind) { /* names of positions are resolved again in the bad text */
         struct item other = *item;
         other.regions = item->other_regions;
         other.input = input_of(bad, item->options.input.pair);
@@ -715,7 +731,7 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-/* A text as it is, `text │ pair`, or its ids. */
+/* The whole text for a row: the text, `text │ pair`, or its ids. */
 static const char *whole_text(const struct tokenized *text, struct arena *arena, struct err *err)
 {
     struct buf whole = {0};
@@ -730,7 +746,8 @@ static const char *whole_text(const struct tokenized *text, struct arena *arena,
     return buf_keep(&whole, arena, err);
 }
 
-/* Compare the total of a good text, or of a region in it, with `bad`, the total of the bad one. */
+/* Compare the log-probability of a good text, or of a region in it, with `bad`, the log-probability
+ * of the bad text or region. */
 static void compare_pair(struct score_total *total, double bad)
 {
     bool ties = !(total->logprob < bad || total->logprob > bad);
@@ -739,10 +756,10 @@ static void compare_pair(struct score_total *total, double bad)
     total->correct = ties ? 0.5 : total->logprob > bad;
 }
 
-/* Report an item. `total` is of its text, or of the tokens or words of --query. With --unigrams it
- * also has the log-probability of the words by themselves and, for a pair, of the bad text. `rows`
- * has this total, or a row for each continuation or region; a region without tokens has a row only
- * in a suite. */
+/* Make the report of an item. `total` is the sum over its text, or over the tokens or words of
+ * --query. With --unigrams it includes the log-probability of the words by their frequencies and,
+ * for a pair, the same of the bad text. `rows` contains this total, or a row for each continuation
+ * or region; a region without tokens has a row only in a suite. */
 static int report_item(const struct score_state *task, struct job *job, struct arena *arena,
                        struct err *err)
 {
@@ -809,7 +826,8 @@ static int report_item(const struct score_state *task, struct job *job, struct a
                : score_report(&job->report, &task->view, &job->pair, text, arena, err);
 }
 
-/* Score the texts of all items together or, if their edits have different positions, each alone. */
+/* Score the texts of all items in one pass or, if their edits have different positions, each text
+ * alone. */
 static int run(void *state, const struct group *group, struct err *err)
 {
     const struct score_state *own = state;
@@ -845,8 +863,8 @@ static int run(void *state, const struct group *group, struct err *err)
 
 /* --- rows of totals --------------------------------------------------------------------------- */
 
-/* Add the rows of an item to the table, compared with the first of its group, and its words to the
- * column of their model or row. */
+/* Add the rows of an item to the table, each compared with the first text of its group. Add the
+ * item's words to the column of their model or row. */
 static int add_item(struct score_state *own, struct job *job, struct err *err)
 {
     const struct scored_item *item = job->own;
@@ -872,7 +890,7 @@ static int add_item(struct score_state *own, struct job *job, struct err *err)
         total.keys = own->keys;
         if (own->group)
             total.bad_logprob = (double)NAN;
-        if (value && *value) { /* a missing value is in no group */
+        if (value && *value) { /* an item without a value is in no group */
             const struct score_total group = {.keys = &value};
             size_t known = own->groups.count;
             size_t at = score_totals_add(&own->groups, &group, known, &driver->kept, err);
@@ -897,7 +915,8 @@ static int add_item(struct score_state *own, struct job *job, struct err *err)
 
 /* --- over all texts --------------------------------------------------------------------------- */
 
-/* Totals are written after all texts; with models as columns, results with the last model. */
+/* Begin a setting. Totals are written after all texts; with a column for each model, results are
+ * written with the last model. */
 static int begin(void *state, struct driver *driver, struct err *err)
 {
     struct score_state *own = state;
@@ -949,7 +968,8 @@ static int add(void *state, struct job *job, struct err *err)
     own->unknown += has_unknown;
     own->ties += item->total.count && item->total.correct > 0 && item->total.correct < 1;
     if (driver->derivation.mean_of_texts)
-        report->facts = NULL; /* the perplexity of all texts is not the mean of theirs */
+        /* the perplexity of all texts is not the mean of single perplexities */
+        report->facts = NULL;
     if (own->by_text)
         return 0;
     score_total_add(&own->all, &item->total);
@@ -965,7 +985,8 @@ static int add(void *state, struct job *job, struct err *err)
     return 0;
 }
 
-/* The path of a file in the folder: of several models with the number of the model. */
+/* The path of a file in the output folder; if there are several models, with the number of the
+ * model. */
 static const char *path_of(const struct score_state *own, const char *name, struct err *err)
 {
     const struct driver *driver = own->driver;
@@ -975,7 +996,7 @@ static const char *path_of(const struct score_state *own, const char *name, stru
                : arena_format(arena, err, "%s/%s", own->folder, name);
 }
 
-/* Write the manifest of the folder. */
+/* Write the manifest of the output folder. */
 static int write_manifest(struct score_state *own, const struct report *report, struct err *err)
 {
     const char *totals = path_of(own, "totals.csv", err), *figure = path_of(own, figure_name, err);
@@ -991,7 +1012,8 @@ static int write_manifest(struct score_state *own, const struct report *report, 
     return stream_end(&stream, failed, err);
 }
 
-/* Write the means of words or the totals; into a folder, both. Text also has the total of all. */
+/* Write the means of words, or the totals; into a folder, both. Text output also gets the total of
+ * all texts. */
 static int write_totals(struct score_state *own, struct err *err)
 {
     const char *const names[] = {figure_name, "totals.csv"};
@@ -1027,7 +1049,8 @@ static int write_totals(struct score_state *own, struct err *err)
             continue;
         }
         const char *path = path_of(own, names[i], err);
-        struct output_options to = {.path = path}; /* the figure by its ending */
+        /* the ending of the path gives the figure's format */
+        struct output_options to = {.path = path};
         to.format = tables[i] == &table ? driver->options->output.format : NULL;
         to.locale = to.format ? driver->options->output.locale : NULL;
         if (path && !output_choose(&output, &to, err))
@@ -1040,8 +1063,8 @@ static int write_totals(struct score_state *own, struct err *err)
     return err_if(err->kind);
 }
 
-/* After the last text of a model: note why rows have no numbers, or numbers that mean little, and
- * write the totals. */
+/* After the last text of a model: print notes on rows without numbers and on numbers that mean
+ * little, and write the totals. */
 static int end(void *state, struct driver *driver, struct err *err)
 {
     struct score_state *own = state;

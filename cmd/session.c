@@ -33,7 +33,8 @@ int session_read_options(struct session *session, struct err *err)
         .seed = (uint64_t)options->seed,
         .renormalise = options->mask_after,
     };
-    if ((float)options->temperature == 0) /* ranges of options include their ends */
+    /* 0 is refused here, since the range of an option includes its ends */
+    if ((float)options->temperature == 0)
         return err_usage(err, "--attention-temperature: expected a number above 0, found %g",
                          options->temperature);
     if ((float)options->dropout == 1)
@@ -65,8 +66,8 @@ int mechanism_options_list(struct mechanism **mechanisms, size_t *count,
 
 /* --- edits and the texts that supply their values --------------------------------------------- */
 
-/* Read a text, in the template of --chat, and its source (NULL: none) as tokens. If the model has
- * no tokenizer, the source is a list of ids. */
+/* Read a text, wrapped in the template of --chat, and its source (NULL: none) as tokens. If the
+ * model has no tokenizer, the source is a list of ids. */
 static int tokenize_texts(struct text_with_source *pair, const struct viewer *viewer,
                           struct input input, const char *source, struct arena *arena,
                           struct err *err)
@@ -113,8 +114,8 @@ static int read_reference(struct session *session, struct edit_texts *texts, str
     return failed || !pairs ? err_prefix(err, "--reference") : 0;
 }
 
-/* Refused: either option without an edit that uses it, unless edits are swept or patches use it,
- * and an edit without the option that it needs. */
+/* Refused: --from or --reference without an edit that uses it, unless edits are swept or patches
+ * use it; an edit without the option that it needs. */
 int session_fill_edits(struct session *session, struct edit_list *list, struct err *err)
 {
     struct edit_texts texts = {0};
@@ -156,7 +157,7 @@ bool edit_options_are_given(const struct edit_options *options)
     return options->edits.count || options->ablations.count || options->knockouts.count;
 }
 
-/* Read --edit, --ablate and --knockout. `own`: the positions of an item; NULL: none. */
+/* Read --edit, --ablate and --knockout into a list. `own`: the positions of an item; NULL: none. */
 static int add_edits(struct edit_list *list, const struct edit_options *options,
                      struct item_positions *own, struct err *err)
 {
@@ -180,7 +181,8 @@ static int add_edits(struct edit_list *list, const struct edit_options *options,
     return edits_check(&list->edits, list->config, err);
 }
 
-/* The key of stored values of --from and --reference: options that change them and may be swept. */
+/* The key under which values of --from and --reference are stored: the options that change these
+ * values and may be swept. */
 static const char *name_values(const struct session *session, struct arena *arena, struct err *err)
 {
     const struct input_options *input = &session->options->input;
@@ -310,12 +312,12 @@ int tokenizer_options_set(const struct chat **chat, struct tokenizer *tokenizer,
         *chat = found;
     }
     if (!tokenizer || input->ids)
-        return 0; /* texts without a tokenizer are refused later; ids are used as they are */
+        return 0; /* without a tokenizer, texts are refused later, and ids need no tokens added */
     if (input->literal_special)
         tokenizer_literal_special(tokenizer);
     if (when == BOS)
         return tokenizer_begin_texts(tokenizer, folder, err);
-    /* a chat template has special tokens */
+    /* a chat template already contains the special tokens */
     return when == AUTO && !*chat ? tokenizer_add_special(tokenizer, err) : 0;
 }
 
@@ -334,8 +336,8 @@ enum beginning session_beginning(const struct items *items, bool adds)
     return !wants ? BEGINNING_OF_TOKENIZER : adds ? BEGINNING_ADDED : BEGINNING_NOTED;
 }
 
-/* With --special auto, put the beginning token before texts that lack it, where the command asks
- * for it and neither the tokenizer nor the model puts one; or note that they lack it. */
+/* With --special auto, put the beginning token before texts that lack it, if the command asks for
+ * it and neither the tokenizer nor the model adds it; or print a note that texts lack it. */
 static int set_beginning(struct session *session, struct err *err)
 {
     struct viewer *viewer = &session->viewer;
@@ -366,7 +368,7 @@ static int set_beginning(struct session *session, struct err *err)
     return provenance_add_beginning(shown, err);
 }
 
-/* Open the model, the mechanism, which needs the model, and the edits, which need both. With
+/* Open the model, then the mechanism, which needs the model, then the edits, which need both. With
  * --long, texts may exceed the model's context, and a note says so. */
 int session_begin(struct session *session, struct err *err)
 {
@@ -441,7 +443,7 @@ int session_read_item(struct session *session, struct item *item, struct text_wi
     if (positions_resolve(&own, item, pair, viewer, arena, err))
         return -1;
     pair->edits = viewer->edits;
-    if (session->edits.by_text) { /* the edits again, with the item's positions */
+    if (session->edits.by_text) { /* read the edits again, with the item's positions */
         struct edit_list *list = arena_alloc(arena, 1, sizeof *list, err);
         if (!list)
             return -1;
@@ -507,7 +509,8 @@ struct text_with_source *session_read_items(struct session *session, const struc
         session->viewer.edits = pairs[i].edits;
         session->token = item.options.explain.token;
         dropped_add(&dropped, &pairs[i].text, i);
-        if (i == 0 || item.fields[ITEM_SOURCE]) /* --source is the same for all */
+        /* count a --source, which is the same for all items, once */
+        if (i == 0 || item.fields[ITEM_SOURCE])
             dropped_add(&dropped, &pairs[i].source, DROPPED_IN_SOURCE);
     }
     return pairs && !dropped_note(&dropped, items, err) ? pairs : NULL;
@@ -542,11 +545,11 @@ void session_release(struct session *session)
 
 /* --- the token of an option ------------------------------------------------------------------- */
 
-/* Read the name of a class. */
+/* Read the name of a class, which an option gives, into its id. */
 static int class_option_read(long long *id, const struct viewer *viewer, const char *option,
                              const char *text, struct err *err)
 {
-    enum { NAMED = 8 }; /* classes that a message lists */
+    enum { NAMED = 8 }; /* largest number of classes that a message lists */
     const size_t count = config_logits(&viewer->model.config);
     struct buf names = {0};
     for (uint32_t i = 0; i < count; i++) {
@@ -600,8 +603,8 @@ int token_option_read(long long *id, const struct viewer *viewer, const char *op
     return 0;
 }
 
-/* True only if a space gives `more` other tokens, but not more of them, and if `text` ends in a
- * letter, a digit or one of .,;:!? */
+/* True if `text` ends in a letter, a digit or one of .,;:!? and a space before `more` gives it
+ * other tokens, but not a larger number of tokens. */
 bool lacks_space(const struct tokenized *text, const char *more, const struct tokenizer *tokenizer,
                  struct arena *arena)
 {

@@ -354,7 +354,7 @@ WORDS_(, edits, "Edits",
        {"token=prompt", "while generating, all of the prompt; token=-1 is each newest token"},
        {"{NAME}", "in a batch, a value of --sweep NAME=0,2,4"})
 
-/* A test compares these with the output. */
+/* The default tensors of each format, for help; a test compares the list with the output. */
 WORDS_(, defaults, "Default tensors and layers",
        {"text", "layer -1: tokens, weights, context; with an encoder: tokens, enc.weights, "
                 "weights, cross_weights"},
@@ -365,7 +365,7 @@ WORDS_(, defaults, "Default tensors and layers",
 
 /* --- tensors ---------------------------------------------------------------------------------- */
 
-/* Headings of tensors that are listed by name alone. */
+/* Headings in help for tensors that are listed by name alone. */
 static const char *const branch_headings[SITE_BRANCHES] = {
     [BRANCH_SOURCE] = "Encoder:",
     [BRANCH_CROSS] = "Cross-attention:",

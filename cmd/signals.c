@@ -12,9 +12,10 @@
 
 enum { STATUS_OF_SIGNALS = 128 };
 
-static const char *volatile hint = ""; /* how to continue */
+static const char *volatile hint = ""; /* the line that tells how to continue; "": none */
 
-/* One thread cleans up and ends the program. Another one that receives a signal meanwhile waits. */
+/* Let one thread clean up and end the program. Other threads that receive a signal meanwhile
+ * wait. */
 static void begin_to_leave(const char *message)
 {
     static atomic_flag begun = ATOMIC_FLAG_INIT;
@@ -24,8 +25,9 @@ static void begin_to_leave(const char *message)
     progress_say(message, strlen(message));
 }
 
-/* Before a call that does not return, the address sanitizer looks for the end of the stack and
- * locks mutexes that its own search for leaks may hold when a signal arrives. */
+/* Functions that end the program. The address sanitizer must leave them alone: before a call that
+ * does not return, it looks for the end of the stack and locks mutexes, which its own search for
+ * leaks may hold when a signal arrives. */
 #define ENDS_THE_PROGRAM __attribute__((no_sanitize("address")))
 
 /* End after an interruption, without half-written files. */
@@ -44,7 +46,7 @@ static void take_course(int signal_number)
     raise(signal_number); /* delivered when this handler returns */
 }
 
-/* End quietly if the reader of a result closed the pipe. If notes are not read, continue. */
+/* End quietly if the reader of a result closed the pipe. If only notes are not read, continue. */
 static void end_at_closed_pipe(int signal_number)
 {
     if (transfer_is_writing())
@@ -59,7 +61,8 @@ static void explain_time_limit(int signal_number)
     _exit(ERR_OUTPUT);
 }
 
-/* A mapped file became shorter: the system reports it only by this signal. */
+/* Print an error about a mapped file that became shorter: the system reports it only by this
+ * signal. */
 ENDS_THE_PROGRAM
 static void explain_bus_error(int signal_number, siginfo_t *info, void *context)
 {
@@ -95,8 +98,8 @@ static const struct answer {
     {SIGSEGV, take_course},
 };
 
-/* Block all signals in handlers: a second handler on top of the first, such as SIGPIPE for a hint
- * that is not read, would wait for the first one to end the program. */
+/* Set the handler of a signal. While it runs, all signals are blocked: a second handler on top of
+ * the first would wait for the first to end the program. */
 static void set_answer(int signal_number, struct sigaction action)
 {
     sigfillset(&action.sa_mask);
@@ -108,12 +111,13 @@ void signals_set(void)
     set_answer(SIGBUS,
                (struct sigaction){.sa_sigaction = explain_bus_error, .sa_flags = SA_SIGINFO});
     for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
-        struct sigaction now; /* a sanitizer uses some signals; a parent process ignores others */
+        /* keep the actions of signals that a sanitizer uses or a parent process ignores */
+        struct sigaction now;
         if (sigaction(answers[i].signal_number, NULL, &now) == 0 && now.sa_handler == SIG_DFL)
             set_answer(answers[i].signal_number,
                        (struct sigaction){.sa_handler = answers[i].handler});
     }
-    /* even if the parent process ignores it */
+    /* handle SIGPIPE even if the parent process ignores it */
     set_answer(SIGPIPE,
                (struct sigaction){.sa_handler = end_at_closed_pipe, .sa_flags = SA_RESTART});
     signal(SIGXFSZ, SIG_IGN); /* a file that is too large becomes a write error */

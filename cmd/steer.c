@@ -67,10 +67,10 @@ struct steer_run {
     struct selection selection;
     enum site site;
     size_t width;
-    double *sums[2];  /* [layers, width] of the positive and of the negative texts */
-    double *norms;    /* [layers] sums over all texts of the mean norm of the tokens */
+    double *sums[2];  /* [layers, width] sums over the texts: [0] positive, [1] negative */
+    double *norms;    /* [layers] sum over all texts of the mean norm of a text's tokens */
     size_t counts[2]; /* number of texts on each side */
-    float *vectors;   /* [layers, width] */
+    float *vectors;   /* [layers, width] differences of the means */
     const char *ending;
 };
 
@@ -122,7 +122,8 @@ static int add_texts(struct steer_run *run, size_t side, const struct text_with_
     const struct edits *edits = viewer->edits;
     if (!reports)
         return -1;
-    viewer->edits = pairs->edits; /* of all `pairs`: a text with edits of its own is alone */
+    /* these edits hold for all `pairs`: a text with edits of its own runs alone */
+    viewer->edits = pairs->edits;
     int failed = viewer_capture(viewer, &asked, arena, err);
     viewer->edits = edits;
     for (size_t i = 0; i < count && !failed; i++)
@@ -143,7 +144,8 @@ static int add_texts(struct steer_run *run, size_t side, const struct text_with_
     return failed;
 }
 
-/* Read and add the texts of one side, as many at a time as share a pass. */
+/* Read the texts of one side and add them to its sums; as many as share a pass are read at a
+ * time. */
 static int tokenize_side(struct steer_run *run, const struct items *items, size_t side,
                          struct err *err)
 {
@@ -177,7 +179,7 @@ static int tokenize_side(struct steer_run *run, const struct items *items, size_
     return err_if(failed);
 }
 
-/* The differences of the means of both sides. */
+/* Compute the vectors: the mean of the positive texts minus the mean of the negative texts. */
 static void find_means(struct steer_run *run)
 {
     const struct layers layers = selection_layers_of(&run->selection, run->site);
@@ -222,7 +224,8 @@ static void put_text(struct buf *out, const char *text)
     buf_text(out, text);
 }
 
-/* GGUF: the architecture "controlvector", and direction.L [width] for each layer but 0. */
+/* Write the vectors as GGUF: the architecture "controlvector", and direction.L [width] for each
+ * layer but 0. */
 static void put_control_vector(struct buf *out, const struct steer_run *run, struct layers layers)
 {
     enum { U32 = 4, TEXT = 8, ALIGNMENT = 32 };
@@ -245,9 +248,9 @@ static void put_control_vector(struct buf *out, const struct steer_run *run, str
     for (size_t i = skipped; i < layers.count; i++) {
         snprintf(name, sizeof name, "direction.%zu", layers.items[i]);
         put_text(out, name);
-        buf_integer(out, 1, 4); /* axes */
+        buf_integer(out, 1, 4); /* number of axes */
         buf_integer(out, run->width, 8);
-        buf_integer(out, 0, 4); /* F32 */
+        buf_integer(out, 0, 4); /* type of the numbers: F32 */
         buf_integer(out, (i - skipped) * bytes, 8);
     }
     for (size_t i = skipped; i < layers.count; i++) {
@@ -259,7 +262,7 @@ static void put_control_vector(struct buf *out, const struct steer_run *run, str
         print_note("a control vector has no direction for layer 0: it is left out");
 }
 
-/* The direction of a feature of --sae, in the layer of its dictionary. */
+/* Use the direction of a feature of --sae, in the layer of its dictionary, as the vector. */
 static int find_feature(struct steer_run *run, const char *feature, struct err *err)
 {
     const struct session *session = &run->session;

@@ -47,7 +47,7 @@ int regions_read(struct item *item, const char *numbers, struct arena *arena, st
                 "column 'regions': expected %zu name%s separated by |, as in the text, found %zu",
                 parts.count, num_plural(parts.count), names.count);
     const char *mark = marked;
-    bool is_apart = false; /* a mark since the last region with text was next to blanks */
+    bool is_apart = false; /* since the last region with text, a mark was next to blanks */
     for (size_t i = 0; i < parts.count && !err->kind; i++) {
         const char *name = column ? names.items[i] : "";
         long long number = numbers ? strtoll(numbers, (char **)&numbers, 10) : (long long)i + 1;
@@ -117,15 +117,16 @@ const struct score_region *regions_find(const struct tokenized *text, const stru
 /* --- predictions ------------------------------------------------------------------------------ */
 
 struct formula {
-    const struct score_total *rows, *end; /* regions of an item; NULL: check only the formula */
+    /* totals of an item's regions; NULL: check only the formula */
+    const struct score_total *rows, *end;
     const char *at;
     size_t operands;
-    int unknown;      /* bytes of a region at `at` that the item lacks; 0: none */
+    int unknown;      /* number of bytes at `at` that name a region which the item lacks; 0: none */
     bool is_truth;    /* the last value is the result of a comparison, or of & or | */
     bool lacks_truth; /* an operand of & or | is a number */
 };
 
-/* If one of the signs comes next, pass it and return it; else return 0. */
+/* If the next character is one of `signs`, skip it and return it; else return 0. */
 static char take(struct formula *formula, const char *signs)
 {
     formula->at += strspn(formula->at, " \t\r\n");
@@ -217,7 +218,7 @@ int suite_predict_all(struct score_totals *table, const struct texts *formulas, 
     *table = (struct score_totals){
         .kind = TOTALS_OF_PREDICTIONS, .names = names, .key_count = 2, .texts = table->texts};
     while (next < end) {
-        const struct score_total *rows = next; /* first of an item */
+        const struct score_total *rows = next; /* first row of an item */
         while (next < end && strcmp(next->keys[0], rows->keys[0]) == 0 &&
                !(next > rows && next->number == rows->number &&
                  strcmp(next->keys[1], rows->keys[1]) == 0))
@@ -245,7 +246,7 @@ int suite_predict_all(struct score_totals *table, const struct texts *formulas, 
 
 /* --- suites ----------------------------------------------------------------------------------- */
 
-/* The text of a member; `otherwise` if it is missing or empty. */
+/* The text of a member of an object; `otherwise` if it is missing or empty. */
 static const char *text_of(const struct json *object, const char *name, const char *otherwise)
 {
     const char *text = "";
@@ -263,8 +264,8 @@ static long long number_of(const struct json *object, const char *name, long lon
     return number;
 }
 
-/* Add a condition of an item as a line. Even a single region has a mark. The sentence has its
- * regions in the order of the file, as in SyntaxGym. */
+/* Add a condition of an item as a line of JSONL. Even a single region has a mark. The sentence has
+ * its regions in the order of the file, as in SyntaxGym. */
 static void add_condition(struct buf *lines, struct items *items, const struct json *root,
                           const struct json *item, const struct json *condition, struct err *err)
 {
@@ -315,7 +316,7 @@ int suite_read(struct items *items, struct err *err)
         if (!newline || err->out_of_memory || json_parse(&root, at, (size_t)(newline - at), &other))
             return -1;
         json_free(root);
-        err_clear(err); /* JSONL, not a suite */
+        err_clear(err); /* the file is JSONL, not a suite */
         return 0;
     }
     const struct json *item = json_first(json_member(root, "items"));

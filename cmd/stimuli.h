@@ -4,7 +4,7 @@
  *     The horse | raced | fell,noun|verb|end
  *
  * A region is the part of a text of a table between marks, `|`. No command gives marks to a model.
- * The column `regions` has the names of the regions; without it, these are numbers from 1. A bar of
+ * The column `regions` contains their names; without it, regions are numbered from 1. A bar of
  * a special token, <|endoftext|>, is no mark. A mark and the blanks around it become one blank; a
  * mark without blanks joins two regions, as in Chinese.
  *
@@ -15,23 +15,26 @@
 #include "items.h"
 #include "measure/score_report.h"
 
-/* Divide the text of an item at its marks. A text without marks is a region if `regions` names it.
- * `numbers`: of the regions, " 1 2"; NULL: from 1. Refused: fewer or more names than regions. */
+/* Divide the text of an item at its marks into regions. A text without marks is one region if
+ * `regions` names it. `numbers`: numbers of the regions, " 1 2"; NULL: from 1. Refused: fewer or
+ * more names than regions. */
 int regions_read(struct item *item, const char *numbers, struct arena *arena, struct err *err);
 
-/* Join the cells of regions [count], whose names are set, to the text of an item, with its option
- * --join between them or, without it, a blank where normal spelling has one. */
+/* Join the cells of regions [count], whose names are set, to the text of an item. Between cells is
+ * the text of its option --join or, without it, a blank where normal spelling has one. */
 int regions_join(struct item *item, struct score_region *regions, const char *const *cells,
                  size_t count, struct arena *arena, struct err *err);
 
-/* The regions of an item by the tokens that begin in them. NULL: no regions, or `err`. */
+/* The regions of an item as ranges of the tokens that begin in each region. NULL: no regions, or
+ * failed with `err`. */
 const struct score_region *regions_find(const struct tokenized *text, const struct item *item,
                                         struct arena *arena, struct err *err);
 
 /* If the file of the items is a suite, replace it by its sentences as JSONL, with the columns item,
  * condition, text and regions. A sentence has its regions in the order of the file; predictions
- * refer to their region_number, as in SyntaxGym. Refused: items and regions without a number;
- * predictions, which a suite may lack, of a metric other than the sum, or without a comparison. */
+ * refer to their region_number, as in SyntaxGym. Refused: an item or region without a number; a
+ * prediction with a metric other than the sum, or without a comparison. Predictions may be
+ * missing. */
 int suite_read(struct items *items, struct err *err);
 
 /* Replace the totals of a suite's regions by its predictions: for each item, then over all. */

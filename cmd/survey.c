@@ -12,7 +12,8 @@ static const char ascii_blanks[] = " \t\r\n";
 /* True for a mark, false for a bar of a special token, <|endoftext|>. */
 static bool is_mark(const char *text, const char *bar)
 {
-    static const char ends[] = "|<> \t\r\n"; /* signs that end the name of a token */
+    /* characters that cannot be in the name of a special token */
+    static const char ends[] = "|<> \t\r\n";
     const char *name = bar;
     size_t size = strcspn(bar + 1, ends);
     if (bar > text && bar[-1] == '<')
@@ -29,21 +30,21 @@ const char *mark_find(const char *text, const char *at)
     return at;
 }
 
-/* Decode a character of a text; at the end of the text it is 0. */
+/* Decode the character at `at`; it is 0 at the end of the text. Returns its size in bytes. */
 static size_t decode(uint32_t *character, const char *at)
 {
     *character = 0;
     return utf8_decode(character, at, strnlen(at, 4));
 }
 
-/* From `end` on, find the next white space at an end of a text, or several blanks within a line.
- * Blanks next to a mark are not stray. */
+/* Find the next stray white space from `*end` on: at the start or end of a text, or several blanks
+ * within a line. Blanks next to a mark are not stray. */
 static bool find_stray(const char **start, const char **end, const char *text)
 {
     for (const char *at = *end; *at; at = *end) {
         size_t count = 0, lines = 0;
         uint32_t c = 0;
-        size_t size = *at > ' ' && *at < 0x7f ? 1 : decode(&c, at); /* mostly ASCII */
+        size_t size = *at > ' ' && *at < 0x7f ? 1 : decode(&c, at); /* most characters are ASCII */
         for (; size && utf8_class(c) == UTF8_SPACE; size = decode(&c, *end)) {
             count++;
             lines += c == '\n' || c == '\r';
@@ -95,8 +96,8 @@ int text_survey_add(struct text_survey *survey, const char *text, enum cell_kind
 
 static const struct hidden {
     const char *name;
-    uint32_t first, last; /* characters */
-    bool of_csv;          /* only in cells of CSV: in JSONL they are written as \n */
+    uint32_t first, last; /* first and last character of a range */
+    bool of_csv;          /* counts only in cells of CSV: JSONL writes such characters as \n */
 } hidden[] = {{"line break", '\n', '\r', true},
               {"tab", '\t', '\t', true},
               {"control character", 1, 0x1f, false},
@@ -120,7 +121,7 @@ unsigned hidden_find(const char *text, bool is_csv)
     unsigned kinds = 0;
     uint32_t c = 0;
     for (size_t size = 1; *text; text += size ? size : 1) {
-        const bool is_plain = *text >= ' ' && *text < 0x7f; /* mostly */
+        const bool is_plain = *text >= ' ' && *text < 0x7f; /* true for most characters */
         size = is_plain ? 1 : decode(&c, text);
         for (size_t i = 0; i < HIDDEN && size && !is_plain; i++)
             if (c >= hidden[i].first && c <= hidden[i].last) {
@@ -133,7 +134,8 @@ unsigned hidden_find(const char *text, bool is_csv)
 
 bool cell_is_error(const char *cell)
 {
-    static const char errors[] = /* English; German, French, Spanish, Italian, Portuguese, Dutch */
+    /* error values in English; German, French, Spanish, Italian, Portuguese, Dutch */
+    static const char errors[] =
         " #NULL! #DIV/0! #VALUE! #REF! #NAME? #NUM! #N/A #SPILL! #CALC! #FIELD! #BLOCKED! "
         "#UNKNOWN! #CONNECT! #BUSY! #GETTING_DATA "
         "#WERT! #BEZUG! #ZAHL! #NV #UEBERLAUF! #ÜBERLAUF! #FELD! "

@@ -1,43 +1,46 @@
-/* survey.h: contents of a table of texts that its author may overlook: marks between regions, stray
- * blanks, columns of numbers with a decimal comma. items.c surveys each cell when it opens a table,
- * and says in one note what was found. */
+/* survey.h: finds details of a table of texts that its author may overlook: marks between regions,
+ * stray blanks, columns of numbers with a decimal comma. items.c surveys each cell when it opens a
+ * table, and says in one note what was found. */
 #pragma once
 
 #include "base/buf.h"
 #include "base/memory.h"
 
 struct text_survey {
-    size_t marks;            /* number of marks, `|`, in the texts of a table (stimuli.h) */
-    size_t glued;            /* number of marks without blanks between two words */
-    size_t blank, nameless;  /* lines without text; columns without a name */
-    size_t stray;            /* texts with blanks that --trim removes */
-    const char *glued_words; /* at the first glued mark: "horse|raced" */
+    size_t marks; /* number of marks, `|`, in the texts of a table (stimuli.h) */
+    size_t glued; /* number of marks without blanks between two words */
+    /* `blank`: number of lines without text; `nameless`: number of columns without a name */
+    size_t blank, nameless;
+    size_t stray;            /* number of texts with blanks that --trim removes */
+    const char *glued_words; /* the words at the first glued mark: "horse|raced" */
     size_t stray_line;       /* line of the first text with stray blanks */
-    size_t hidden;           /* texts with characters that a spreadsheet does not show */
+    size_t hidden;           /* number of texts with characters that a spreadsheet does not show */
     size_t hidden_line;      /* line of the first text with hidden characters */
-    unsigned hidden_kinds;   /* 1 << index in the table of these characters */
-    size_t errors;           /* cells of copied columns with an error of Excel, such as #N/A */
-    size_t error_line;       /* line of the first cell with an error */
-    const char *error;       /* its value */
-    size_t whole;            /* lines of a table of one column that have a separator */
-    const char *commas;      /* copied column of numbers with a decimal comma; NULL: none */
+    unsigned hidden_kinds;   /* kinds of hidden characters: bits 1 << index in the table `hidden` */
+    size_t errors;      /* number of cells of copied columns with an error of Excel, such as #N/A */
+    size_t error_line;  /* line of the first cell with an error */
+    const char *error;  /* value of the first cell with an error */
+    size_t whole;       /* number of lines with a separator in a table of one column */
+    const char *commas; /* name of a copied column of numbers with a decimal comma; NULL: none */
 };
 
-/* The first mark, `|`, from `at` on; NULL: none. A bar of a special token is no mark. */
+/* Find the first mark, `|`, from `at` on; NULL: none. A bar of a special token is no mark. */
 const char *mark_find(const char *text, const char *at);
 
-/* Add a text of a table to the survey: its marks if it may have some, and whether it has stray
- * blanks: white space at an end, unless the cell is a region, or several blanks within a line, but
- * not next to a mark. */
+/* Add a text of a table to the survey: its marks, if it may have some, and stray blanks: white
+ * space at an end, unless the cell is a region, or several blanks within a line that are not next
+ * to a mark. */
 enum cell_kind { CELL_TEXT, CELL_WITH_MARKS, CELL_REGION };
 int text_survey_add(struct text_survey *survey, const char *text, enum cell_kind kind, size_t line,
                     struct arena *arena, struct err *err);
 
-/* The hidden_kinds of a text, 0 for most: no-break spaces, soft hyphens, zero-width spaces and, in
- * a cell of CSV, line breaks and tabs. Joiners, which Persian and emoji need, are none of them. */
+/* The kinds of hidden characters in a text, as in text_survey.hidden_kinds: no-break spaces, soft
+ * hyphens, zero-width spaces and, in a cell of CSV, line breaks and tabs. Joiners do not count,
+ * since Persian and emoji need them. */
 unsigned hidden_find(const char *text, bool is_csv);
 
-/* True if a cell is an error value of Excel, in English or a language that translates them. */
+/* True if a cell is an error value of Excel, in English or in a language in which Excel translates
+ * it. */
 bool cell_is_error(const char *cell);
 
 /* Update the kind of a column with a cell. CELLS_WITH_COMMAS: some cells are numbers with a decimal
@@ -45,10 +48,11 @@ bool cell_is_error(const char *cell);
 enum cells { CELLS_PLAIN, CELLS_WITH_COMMAS, CELLS_OTHER };
 enum cells cells_add(enum cells cells, const char *cell);
 
-/* A text without stray blanks at its ends; several within a line become one. NULL with `err`. */
+/* A copy of a text without stray blanks at its ends, and with several blanks within a line made
+ * one. NULL with `err`. */
 const char *text_trim(const char *text, struct arena *arena, struct err *err);
 
-/* Append what was found, "; 2 blank lines skipped; …". `leaves_marks`: the command leaves marks out
- * of the texts; `keeps_blanks`: it reads stray blanks. */
+/* Append to a note what the survey found, as in "; 2 blank lines skipped; …". `leaves_marks`: the
+ * command leaves marks out of the texts; `keeps_blanks`: it reads stray blanks. */
 void text_survey_write(struct buf *out, const struct text_survey *survey, bool leaves_marks,
                        bool keeps_blanks);

@@ -14,7 +14,7 @@
 #include "base/num.h"
 
 enum {
-    VALUES_MAX = 10000, /* values of one sweep: a range is easily too long */
+    VALUES_MAX = 10000, /* most values of one sweep: a range is easily too long by mistake */
     SETTINGS_MAX = 1000000,
     SHARDS_MAX = 1000000,
 };
@@ -33,7 +33,8 @@ static int add_value(struct texts *values, const char *value, struct arena *aren
     return texts_add(values, value, arena, err);
 }
 
-/* Add a value, or each number of a range such as `3-7`; of heads `23.0-8`, also before `=mean`. */
+/* Add a value, or each number of a range such as `3-7`. With `of_heads`, a range may be `23.0-8`,
+ * also before `=mean`. */
 static int add_values(struct texts *values, const char *value, bool of_heads, struct arena *arena,
                       struct err *err)
 {
@@ -62,7 +63,7 @@ static int add_steps(struct texts *values, const char *value, struct arena *aren
 {
     const char *part = value;
     double numbers[3];
-    size_t decimals = 0; /* the most digits after the point */
+    size_t decimals = 0; /* largest number of digits after the decimal point */
     for (size_t i = 0; i < 3; i++) {
         size_t size = strcspn(part, ":");
         const char *text = arena_text(arena, part, size, err);
@@ -82,7 +83,7 @@ static int add_steps(struct texts *values, const char *value, struct arena *aren
     for (size_t i = 0; i <= (size_t)steps; i++) {
         double number = numbers[0] + (double)i * numbers[2];
         if (fabs(number) < 1e-9 * numbers[2])
-            number = 0; /* not -0.0 */
+            number = 0; /* 0 instead of -0.0 */
         if (add_value(values, arena_format(arena, err, "%.*f", (int)decimals, number), arena, err))
             return -1;
     }
@@ -104,7 +105,7 @@ const char *edit_name(size_t *size, const char *edit)
     return open && open[1 + *size] ? open + 1 : NULL;
 }
 
-/* Where a name in braces begins in an edit; NULL: nowhere. */
+/* Find where a name in braces begins in an edit; NULL: the edit does not contain it. */
 static const char *find_braces(const char *edit, const char *name)
 {
     size_t size = 0;
@@ -114,7 +115,7 @@ static const char *find_braces(const char *edit, const char *name)
     return NULL;
 }
 
-/* True for a name that is no option, but is in braces in an edit. */
+/* True if a name is not an option, but occurs in braces in an edit. */
 static bool is_in_edits(const struct sweep *sweep, const char *name)
 {
     const struct texts *edits = &sweep->options->edit.edits;
@@ -124,7 +125,7 @@ static bool is_in_edits(const struct sweep *sweep, const char *name)
     return found && !option_find(sweep->options->set, name, strlen(name));
 }
 
-/* Replace {NAME} in edits by a value. */
+/* Replace {NAME} in all edits by a value. */
 static int set_in_edits(struct texts *edits, const char *name, const char *value,
                         struct arena *arena, struct err *err)
 {
@@ -163,7 +164,7 @@ static int check_name(const struct sweep *sweep, const char *name, struct err *e
                                   : 0;
 }
 
-/* Read NAME=LIST, such as head=0-3,7, or for a number s=-3:3:0.5. */
+/* Read the NAME=LIST of a sweep, such as head=0-3,7, or for a number s=-3:3:0.5. */
 static int parse_sweep(struct sweep *sweep, const char *text, struct arena *arena, struct err *err)
 {
     struct swept_option *swept = &sweep->items[sweep->count];
@@ -177,7 +178,8 @@ static int parse_sweep(struct sweep *sweep, const char *text, struct arena *aren
     bool of_heads = strcmp(swept->name, "ablate") == 0;
     bool is_number = !row || row->kind == OPTION_NUMBER || row->kind == OPTION_REAL;
     for (const char *at = text + name_size; *at;) {
-        size_t size = 0; /* up to a comma outside brackets: 'v[head=1,token=2] = 0' */
+        /* size of a value, up to a comma outside brackets: 'v[head=1,token=2] = 0' */
+        size_t size = 0;
         at++;
         for (bool inside = false; at[size] && (inside || at[size] != ','); size++)
             inside = at[size] == '[' || (inside && at[size] != ']');
@@ -220,7 +222,8 @@ int sweep_read(struct sweep *sweep, const struct options *options, struct arena 
     return 0;
 }
 
-/* The label of ablated heads, L0H10 or L0H1+L0H2: data frames would read 0.10 as the number 0.1. */
+/* The label of ablated heads, such as L0H10 or L0H1+L0H2: data frames would read 0.10 as the number
+ * 0.1. */
 static const char *label_heads(const char *value, struct arena *arena, struct err *err)
 {
     struct buf label = {0};
@@ -241,7 +244,7 @@ int sweep_set(struct sweep *sweep, size_t setting, struct options *options, stru
               struct err *err)
 {
     *options = *sweep->options;
-    if (sweep->models.count == 1) /* perhaps the only match of a pattern */
+    if (sweep->models.count == 1) /* the model may be the only match of a pattern */
         options->model.name = sweep->models.items[0];
     for (size_t i = sweep->count; i-- > 0; setting /= sweep->items[i].values.count) {
         struct swept_option *swept = &sweep->items[i];
@@ -270,7 +273,7 @@ int sweep_set(struct sweep *sweep, size_t setting, struct options *options, stru
         }
         char *value = arena_text(arena, swept->value, strlen(swept->value), err), *at = value;
         while (at && strcmp(swept->name, "ablate") == 0 && (at = strchr(at, '+')))
-            *at = ','; /* heads that are ablated together */
+            *at = ','; /* a comma between heads that are ablated together */
         if (!value || options_set(options, swept->name, value, arena, err))
             return err_prefix(err, "--sweep %s", swept->name);
     }
@@ -339,7 +342,8 @@ int model_blame(const char *name, struct err *err)
 
 /* --- shards ----------------------------------------------------------------------------------- */
 
-/* Read a number from the environment. -1: it is not set, or with `err` invalid. */
+/* Read a number from an environment variable. -1: the variable is not set, or is invalid (with
+ * `err`). */
 static long long parse_variable(const char *name, struct err *err)
 {
     const char *text = getenv(name);
@@ -349,7 +353,8 @@ static long long parse_variable(const char *name, struct err *err)
     return number;
 }
 
-/* The shard is the array task, the rank of MPI or srun, or the rank within an array task. */
+/* Find the shard of this process: the index of the array task, the rank of MPI or srun, or the rank
+ * within an array task. */
 static int find_shard(struct job_shard *shard, struct err *err)
 {
     static const char *const ranks[][2] = {{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
@@ -408,7 +413,8 @@ int shard_read(struct job_shard *shard, const char *text, struct err *err)
                      names_guess(guess, names_nearest(NAMES_LIST(words), text, strlen(text))));
 }
 
-/* Divides before it multiplies: the product of jobs and shards may overflow. */
+/* The first job of a shard. Divides before it multiplies: the product of jobs and shards may
+ * overflow. */
 static size_t shard_begin(const struct job_shard *shard, size_t jobs, size_t index)
 {
     return jobs / shard->count * index + jobs % shard->count * index / shard->count;
@@ -443,7 +449,7 @@ int dose_begin(struct dose *dose, const struct sweep *sweep, const char *y, stru
                          "figure of a batch, found none: use a folder (-o DIR/)");
     const struct texts *values = &sweep->items[dose->axis].values;
     dose->points = values->count;
-    for (size_t i = 0; i < sweep->count; i++) /* repetitions are averaged */
+    for (size_t i = 0; i < sweep->count; i++) /* skip repetitions, which are averaged */
         dose->lines *=
             i == dose->axis || !sweep->items[i].values.items ? 1 : sweep->items[i].values.count;
     dose->x = arena_alloc(arena, dose->points, sizeof *dose->x, err);
@@ -454,7 +460,8 @@ int dose_begin(struct dose *dose, const struct sweep *sweep, const char *y, stru
     return err_if(err->kind);
 }
 
-/* "layer=1, s=2": the values of the other settings in a line; the name if there is one line. */
+/* The label of a line, "layer=1, s=2": the values of all swept options but the axis. If there is
+ * only one line, the name of the number. */
 static const char *line_label(const struct dose *dose, size_t line, struct arena *arena,
                               struct err *err)
 {
@@ -472,7 +479,8 @@ static const char *line_label(const struct dose *dose, size_t line, struct arena
     return buf_keep(&label, arena, err);
 }
 
-/* The mean of a column over the rows that have a number, or the number of one row. */
+/* The mean of a column over the rows that have a number, or the number of row `row` (LLONG_MAX: the
+ * mean). */
 static double number_of(const struct column *column, size_t rows, long long row)
 {
     double sum = 0;
@@ -488,7 +496,7 @@ static double number_of(const struct column *column, size_t rows, long long row)
     return count ? sum / (double)count : NAN;
 }
 
-/* Find the number's column in a table. */
+/* Find the column of the number called `name` in a table. */
 static const struct column *find_column(const struct table *table, const char *name)
 {
     for (size_t i = 0; i < table->count; i++) {
@@ -563,7 +571,7 @@ int dose_report(struct report *report, const struct dose *dose, struct arena *ar
     const char *setting = dose->sweep->items[dose->axis].name;
     size_t *order = arena_alloc(arena, dose->points, sizeof *order, err);
     size_t most = 0;
-    for (size_t i = 0; order && i < dose->points; i++) { /* the axis ascends */
+    for (size_t i = 0; order && i < dose->points; i++) { /* sort the points along the axis */
         size_t at = i;
         for (; at > 0 && dose->x[order[at - 1]] > dose->x[i]; at--)
             order[at] = order[at - 1];

@@ -17,18 +17,21 @@
 
 struct swept_option {
     const char *name;
-    struct texts values; /* NULL items for "repeat", which adds its index to the seed */
-    const char *value;   /* the value in the setting of the last sweep_set */
-    const char *label;   /* the value in data, where an ablated head is L0H10 */
+    /* values of the option; for "repeat", whose index is added to the seed, its items are NULL */
+    struct texts values;
+    const char *value; /* the value in the setting of the last sweep_set */
+    const char *label; /* the value as results show it: an ablated head is L0H10 */
 };
 
 struct sweep {
-    const struct options *options; /* of the command line */
-    struct swept_option *items;    /* [count]; --repeat is the last */
+    const struct options *options; /* options of the command line */
+    struct swept_option *items;    /* [count] swept options; --repeat is the last */
     size_t count;
-    struct texts models; /* models of --model: matches in place of a pattern; empty: not given */
-    bool of_models;      /* several --model: the first item, which results name anyway */
-    size_t settings;     /* at least 1 */
+    /* models of --model, with a pattern replaced by its matches; empty: not given */
+    struct texts models;
+    /* there are several --model: items[0] is the model, which results name anyway */
+    bool of_models;
+    size_t settings; /* number of settings, at least 1 */
 };
 
 /* Read --sweep, --repeat and --model; several models are a sweep as well. Refused: an option that
@@ -36,17 +39,17 @@ struct sweep {
 int sweep_read(struct sweep *sweep, const struct options *options, struct arena *arena,
                struct err *err);
 
-/* Set `options` to the options of a setting, and value and label of each swept option. */
+/* Set `options` to the options of a setting, and set the value and label of each swept option. */
 int sweep_set(struct sweep *sweep, size_t setting, struct options *options, struct arena *arena,
               struct err *err);
 
 bool sweep_has(const struct sweep *sweep, const char *name);
 
-/* The first name in braces, {strength}, of an edit; NULL: it has none. */
+/* The first name in braces in an edit, such as {strength}; NULL: there is none. */
 const char *edit_name(size_t *size, const char *edit);
 
-/* Order of names, as qsort compares them, by numbers: step8, step64, step512. A shorter number
- * comes first. */
+/* A comparison for qsort: orders names by the numbers in them: step8, step64, step512. A shorter
+ * number comes first. */
 int compare_by_numbers(const void *a, const void *b);
 
 /* List the models of --model. A pattern, pythia/step*, gives the directories that match, in the
@@ -54,7 +57,7 @@ int compare_by_numbers(const void *a, const void *b);
 int models_read(struct texts *models, const struct options *options, struct arena *arena,
                 struct err *err);
 
-/* Name one of several models in an error. Returns -1. */
+/* Add the name of a model to an error message, if there are several models. Always returns -1. */
 int model_blame(const char *name, struct err *err);
 
 /* --- shards: the part of all jobs that one process runs -----------------------------------------
@@ -69,11 +72,11 @@ int model_blame(const char *name, struct err *err);
  */
 
 struct job_shard {
-    size_t index; /* from 1 */
-    size_t count; /* 0: no --shard */
+    size_t index; /* number of the shard, from 1 */
+    size_t count; /* number of shards; 0: no --shard */
 };
 
-/* Read the value of --shard. NULL: not given. */
+/* Read the value of --shard; `text` is NULL if it was not given. */
 int shard_read(struct job_shard *shard, const char *text, struct err *err);
 
 /* Set the range of jobs of a shard, from `first` up to but excluding `end`. */
@@ -90,23 +93,25 @@ void shard_range(const struct job_shard *shard, size_t jobs, size_t *first, size
  */
 
 struct dose {
-    const char *y; /* NAME or NAME:ROW, of a column or a fact; NULL: the first number */
-    char name[SHEET_NAME_BYTES]; /* name of the number; empty: no result yet */
+    /* the number to draw: NAME or NAME:ROW, of a column or a fact; NULL: the first number */
+    const char *y;
+    char name[SHEET_NAME_BYTES]; /* name of the number that is drawn; empty: no result yet */
     const struct sweep *sweep;
-    size_t axis;    /* index of the setting on the axis */
-    double *x;      /* [points], in the order of the sweep */
-    double *sums;   /* [lines, points] */
-    size_t *counts; /* the numbers in each sum */
+    size_t axis;    /* index of the swept option whose values are the axis */
+    double *x;      /* [points] values on the axis, in the order of the sweep */
+    double *sums;   /* [lines, points] sums of the number over results */
+    size_t *counts; /* [lines, points] how many numbers each sum contains */
     size_t points, lines;
 };
 
-/* Choose the settings. Refused: no swept setting is a number. */
+/* Choose the swept options for the axis and the lines. Refused: no swept option has numbers as
+ * values. */
 int dose_begin(struct dose *dose, const struct sweep *sweep, const char *y, struct arena *arena,
                struct err *err);
 
-/* Add the number of a result: of the row, or the mean over all rows that have it. */
+/* Add the number of a result: its value in a row, or the mean over all rows that have it. */
 int dose_add(struct dose *dose, const struct report *report, struct err *err);
 
-/* Set the report's table, a row for each point and a column for each line. */
+/* Make the table of the report: a row for each point, and a column for each line. */
 int dose_report(struct report *report, const struct dose *dose, struct arena *arena,
                 struct err *err);

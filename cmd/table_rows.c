@@ -36,7 +36,8 @@ static int read_record(struct row *row, const struct items *items, struct csv_re
                                                       : ": a text with tabs needs quotes");
 }
 
-/* Append a value of JSON, or an item of a list, as text; false: it is a list or an object. */
+/* Append a value of JSON, which may be an item of a list, as text. False: it is a list or an
+ * object. */
 static bool put_value(struct buf *out, const struct json *value, bool *literal)
 {
     char digits[NUM_DOUBLE_BYTES];
@@ -58,9 +59,9 @@ static bool put_value(struct buf *out, const struct json *value, bool *literal)
     return true;
 }
 
-/* Add the cells of a member: one, or one for each text of a list under `continue`. Ids of a list
- * have commas between them; another list or an object is copied as it is written. An empty list of
- * ids or continuations is none. */
+/* Add the cells of a member of an object: one cell, or one for each text of a list under
+ * `continue`. Ids of a list have commas between them; another list or an object is copied as it is
+ * written. An empty list of ids or continuations adds no cell. */
 static int read_member(struct row *row, const struct items *items, row_field_of *field_of,
                        const struct json *member, struct json_span written, struct arena *arena,
                        struct err *err)
@@ -92,14 +93,14 @@ static int read_member(struct row *row, const struct items *items, row_field_of 
                                  : NULL;
         struct row_cell *cells = arena_grow(arena, row->cells, row->count, sizeof cell, err);
         if (err->kind)
-            return -1; /* the row has its cells so far */
+            return -1; /* the row keeps the cells that were read so far */
         row->cells = cells;
         cells[row->count++] = cell;
     } while (part);
     return 0;
 }
 
-/* Read an object, also the members after one that is refused. */
+/* Read an object. If a member is refused, still read the later members. */
 static int read_object(struct row *row, const struct items *items, row_field_of *field_of,
                        struct arena *arena, struct err *err)
 {

@@ -36,8 +36,8 @@ static int open_modules(struct pooling_modules *modules, struct session *session
     return pooling_open(modules, &model->folder, model->config.n_embd, &session->arena, err);
 }
 
-/* The tensors that a format shows by default of a model with mixers: all maps on a page, else the
- * maps of attention if there are any. */
+/* The tensors that a format shows by default for a model with mixers: a page shows all maps; others
+ * show the maps of attention if there are any. */
 static const char *show_of_mixers(const struct format *format, const struct config *config)
 {
     const bool attends = site_exists(config, SITE_WEIGHTS);
@@ -46,7 +46,7 @@ static const char *show_of_mixers(const struct format *format, const struct conf
     return attends ? format->show : format->show ? "tokens,mix_map,mix_context" : "mix_map";
 }
 
-/* Pictures of mixers whose heads are channels show all of them as one map, unless heads are
+/* In pictures, join the channels of mixers whose heads are channels to one map, unless heads are
  * named. */
 static void join_channels(struct selection *selection, const struct config *config)
 {
@@ -57,7 +57,7 @@ static void join_channels(struct selection *selection, const struct config *conf
     site_set_add(&selection->sites, SITE_OF(BRANCH_MIXER, SITE_MAP_NORM));
 }
 
-/* Of maps that a page has by default, keep those that one of the layers has. */
+/* Of the maps that a page shows by default, keep the maps that exist in one of the layers. */
 static int keep_maps(struct selection *selection, const char *layers, const struct config *config,
                      struct arena *arena, struct err *err)
 {
@@ -75,7 +75,8 @@ static int keep_maps(struct selection *selection, const char *layers, const stru
     return 0;
 }
 
-/* Read --head 17.4,20.0: these heads, in this order. `layers` and `heads` become lists of both. */
+/* Read a list of heads in --head, such as 17.4,20.0, in this order. `layers` gets the list of their
+ * layers, `heads` the list of their numbers. */
 static int list_heads(struct derivation *how, const char **layers, const char **heads,
                       const struct driver *driver, struct arena *arena, struct err *err)
 {
@@ -114,7 +115,7 @@ int request_make(struct request *request, struct driver *driver, struct err *err
     const struct style_words *words = &session->options->display.style;
     bool is_talk = words->preset && format->display & DISPLAY_CELLS && config->causal &&
                    !has_encoder(config) && !(words->tokens && *words->tokens == '0');
-    bool translates = has_encoder(config); /* encoders have tensors to show by default */
+    bool translates = has_encoder(config); /* with an encoder, its tensors are shown by default */
     const char *usual = translates                   ? format->show_of_encoder
                         : config_keeps_state(config) ? show_of_mixers(format, config)
                                                      : format->show;
@@ -179,7 +180,7 @@ int request_make(struct request *request, struct driver *driver, struct err *err
         selection_layers(selection, layer, config, &session->arena, err) ||
         selection_heads(selection, head, config, &session->arena, err))
         return -1;
-    selection->tokens &= options->show || !how->mean_of_texts; /* tokens have no mean */
+    selection->tokens &= options->show || !how->mean_of_texts; /* a list of tokens has no mean */
     selection->bits = options->bits;
     if (options->bits && !strstr(show, "entropy"))
         return err_usage(err, "--bits: expected entropy in --show, found '%s'", show);
@@ -207,7 +208,8 @@ double request_add_memory(struct memory *memory, const struct request *request,
     struct memory captured = {0};
     viewer_add_memory(&captured, viewer, selection, pair, by_map ? CAPTURE_MAPS : CAPTURE_ALL);
     double bytes = viewer_captured_bytes(viewer, selection, pair);
-    double held = by_map ? captured.held : bytes; /* of the newest copy: each step makes one */
+    /* bytes of the newest copy of the tensors: each step makes a copy */
+    double held = by_map ? captured.held : bytes;
     memory->held += captured.held;
     if (how->mean_of_heads)
         memory->held += held /= (double)heads;
@@ -216,7 +218,8 @@ double request_add_memory(struct memory *memory, const struct request *request,
     memory->held += held * (how->words + how->hide_first);
     if (how->pool.by)
         memory->held += held /= (double)pair->text.count;
-    if (site_set_has(selection->sites, SITE_SINK)) /* weights with one more column */
+    /* the attention sink adds one column to weights */
+    if (site_set_has(selection->sites, SITE_SINK))
         memory->held += held;
     memory->during = fmax(memory->during, captured.during);
     return by_map ? bytes : held;

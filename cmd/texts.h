@@ -1,4 +1,4 @@
-/* texts.h: the tensors of texts that `run`, `page` and `generate --show` show. */
+/* texts.h: chooses the tensors of texts that `run`, `page` and `generate --show` write. */
 #pragma once
 
 #include "lens/report.h"
@@ -10,16 +10,18 @@ struct driver;
 struct request {
     struct selection selection;
     struct derivation derivation;
-    bool chosen; /* format is not text, or --show, --layer, --head, --query, --pool or --align */
+    /* the user chose the output: format is not text, or --show, --layer, --head, --query, --pool
+     * or --align */
+    bool chosen;
 };
 
-/* For a hook `open`: read --show, --layer, --head, --mean, --words and the like, and set the
- * driver's `derivation`, for each report. The default tensors and layers depend on the format.
- * Refused: tensors that the model does not have with its mechanism. */
+/* For the hook `open`: read --show, --layer, --head, --mean, --words and similar options, and set
+ * the driver's `derivation`, which belongs to each report. The default tensors and layers depend on
+ * the format. Refused: tensors that the model does not have with its mechanism. */
 int request_make(struct request *request, struct driver *driver, struct err *err);
 
-/* Add the memory of a capture and of what is derived from it. `by_map`: by viewer_capture_by_map.
- * Returns the bytes of the result's tensors. */
+/* Add the memory of a capture and of the results derived from it. `by_map`: the capture is made by
+ * viewer_capture_by_map. Returns the bytes of the result's tensors. */
 double request_add_memory(struct memory *memory, const struct request *request,
                           const struct viewer *viewer, const struct text_with_source *pair,
                           bool by_map);

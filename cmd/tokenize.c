@@ -48,13 +48,16 @@ struct tokenize_run {
     struct output output;
     struct folder folder;
     struct tokenizer *tokenizer;
-    const struct tokenizer *of_texts; /* `tokenizer`; of an encoder-decoder, the encoder's */
+    /* the tokenizer of texts: `tokenizer`, or the encoder's in an encoder-decoder model */
+    const struct tokenizer *of_texts;
     const struct chat *chat;
     struct items items;
-    size_t count;     /* tokens of the current text */
+    size_t count;     /* number of tokens of the current text */
     struct buf lines; /* with --only-ids: a line of ids per text, separated by blanks */
-    bool *lacks;   /* [items.count] true for one of several texts without tokens: it has no table */
-    size_t failed; /* number of texts in `lacks`; message of the first one */
+    /* [items.count] true for a text without tokens, which has no table, if there are several
+     * texts */
+    bool *lacks;
+    size_t failed; /* number of texts that are true in `lacks` */
     const char *failure;
     struct arena arena;
 };
@@ -73,7 +76,7 @@ static int take_ids(void *context, const struct token *tokens, size_t count, str
     return buf_check(&run->lines, err);
 }
 
-/* Tokenize a text, with --pair two. */
+/* Tokenize a text or, with --pair, two texts. */
 static int encode(const struct tokenize_run *run, struct tokens *tokens, const struct input *input,
                   struct arena *arena, struct err *err)
 {
@@ -171,7 +174,7 @@ static int print_table(struct tokenize_run *run, size_t index, const struct iden
         encode(run, &tokens, &item.input, arena, err) ||
         tokenized_label(&text, &tokens, run->of_texts, arena, err))
         return items_blame(&run->items, index, err);
-    layout.columns = layout.lines = 0; /* no limit */
+    layout.columns = layout.lines = 0; /* no limit for columns and lines */
     text.raw = report.text.raw = item.input.text;
     text.size = report.text.size = item.input.size;
     text.pair = report.text.pair = item.input.pair;
@@ -203,7 +206,7 @@ static int print_tables(struct tokenize_run *run, struct err *err)
 
 /* --- from ids to text ------------------------------------------------------------------------- */
 
-/* Decode a list of ids. `list` counts the ids of all lists. */
+/* Decode the ids in a text of `size` bytes. `list` counts the ids of all texts. */
 static int decode_list(const struct tokenizer *tokenizer, struct token_decoder *decoder,
                        struct id_list *list, const char *text, size_t size, struct err *err)
 {
@@ -217,7 +220,8 @@ static int decode_list(const struct tokenizer *tokenizer, struct token_decoder *
     return err_if(list->failed);
 }
 
-/* Decode the ids of the file and of the operands; without both, of standard input. */
+/* Decode the ids of the file and of the operands; if there are neither, the ids of standard
+ * input. */
 static int decode(const struct tokenize_run *run, struct err *err)
 {
     const struct tokenizer *tokenizer = run->tokenizer;
@@ -267,7 +271,7 @@ static int begin(struct tokenize_run *run, struct err *err)
         return err_set(err, "'%s': expected a tokenizer (tokenizer.json or vocab.json), found none",
                        run->folder.path);
     run->of_texts = tokenizer_of_source(run->tokenizer);
-    if (!options->tokens.decode) /* decoding tokenizes no text */
+    if (!options->tokens.decode) /* decoding tokenizes no text, so a default model is not needed */
         print_note_of_tokenizer(run->tokenizer);
     return tokenizer_options_set(&run->chat, run->tokenizer, &run->folder, options, &run->arena,
                                  err);

@@ -117,21 +117,21 @@ struct train_run {
     struct dataset texts;
     struct model_maker model;
     bool is_labelled;   /* the texts have labels */
-    struct texts names; /* of the classes */
+    struct texts names; /* names of the classes */
     struct machine machine;
     struct trainer trainer;
-    double step_tokens; /* tokens of all texts of a step */
+    double step_tokens; /* number of tokens of all texts in a step */
     struct buf log;
     struct stream out;
     struct target_folder target;
-    double seconds; /* duration of training, without evaluation and saving */
+    double seconds; /* seconds of training, without evaluation and saving */
     long long first_step;
     struct progress progress;
 };
 
 /* --- options --------------------------------------------------------------------------------- */
 
-/* Allow one source of the model, and check the folder of the output. */
+/* Refuse several options that give a model, and check the folder of the output. */
 static int check_options(struct train_run *run, struct err *err)
 {
     const struct options *options = run->options;
@@ -165,8 +165,8 @@ static int check_options(struct train_run *run, struct err *err)
     return target_folder_check(output, run->replaces, err);
 }
 
-/* Use the settings of the options or, with --resume, the saved ones, which given options must
- * repeat. */
+/* Use the training settings of the options or, with --resume, the saved settings, from which given
+ * options must not differ. */
 static int take_settings(struct train_run *run, struct err *err)
 {
     const struct options *options = run->options;
@@ -198,7 +198,8 @@ static int take_settings(struct train_run *run, struct err *err)
 
 /* --- classes --------------------------------------------------------------------------------- */
 
-/* Visit the items of a table with special tokens. */
+/* A function that is called for each item of a table of texts, with a tokenizer that adds special
+ * tokens. */
 typedef int item_visitor(struct train_run *run, const struct tokenizer *tokenizer,
                          const struct item *item, struct arena *arena, struct err *err);
 
@@ -233,7 +234,7 @@ static int visit_table(struct train_run *run, const struct tokenizer *tokenizer,
     return err_if(failed);
 }
 
-/* Whole numbers in their order, others as texts. */
+/* Order labels for qsort: whole numbers by their value, other labels as texts. */
 static int compare_labels(const void *a, const void *b)
 {
     const char *const *x = a, *const *y = b;
@@ -256,7 +257,7 @@ static int add_label(struct train_run *run, const struct tokenizer *tokenizer,
     return err_if(!label || texts_add(&model->classes, label, &model->arena, err));
 }
 
-/* With --classes, find the labels of all tables: a new head has them as its classes. */
+/* With --classes, find the labels of all tables: they become the classes of a new classifier. */
 static int find_labels(struct train_run *run, struct err *err)
 {
     const struct own_options *own = options_own(run->options);
@@ -277,7 +278,7 @@ static int find_labels(struct train_run *run, struct err *err)
 static int read_label(uint32_t *target, const struct train_run *run, const char *label,
                       struct err *err)
 {
-    enum { NAMED = 8 }; /* classes that a message lists */
+    enum { NAMED = 8 }; /* largest number of classes that a message lists */
     const size_t count = run->names.count;
     long long index = -1;
     double number = 0;
@@ -323,7 +324,8 @@ static int add_labelled(struct train_run *run, const struct tokenizer *tokenizer
         dataset_add_labelled(&run->texts, text.ids, text.segments, text.count, target, err));
 }
 
-/* Read the names of the classes, which are numbers by default; refuse texts with several. */
+/* Read the names of the classes, which are numbers by default. Refuse models that give a text
+ * several classes. */
 static int open_classes(struct train_run *run, struct err *err)
 {
     const struct buf *text = &run->model.text;
@@ -370,7 +372,8 @@ static int open_model(struct train_run *run, struct err *err)
                             : weight_init_draw(&model->new_model, &init, err);
 }
 
-/* The tokens of the text of a pair, from the start token of the model to its end. */
+/* Encode the target text of an encoder-decoder model, from the start token of the model to its end
+ * token. */
 static int encode_text(struct tokens *tokens, const struct tokenizer *tokenizer,
                        const struct input *input, const struct config *c, struct arena *arena,
                        struct err *err)
@@ -417,7 +420,8 @@ static int add_lines(struct train_run *run, const struct tokenizer *tokenizer, c
     return failed;
 }
 
-/* Masked models need a mask; texts that are repeated are for those that learn the next token. */
+/* Check that the model fits its objective: masked models need a mask token; repeated texts are only
+ * for models that learn the next token. */
 static int check_objective(struct train_run *run, const struct tokenizer *tokenizer,
                            struct err *err)
 {
@@ -489,7 +493,7 @@ static void write_line(struct train_run *run, const struct trainer_report *repor
     buf_format(&run->log, ",%.6g,%.6g,%.0f\n", report->rate, report->gradient_norm, speed);
     if (isnan(held_out) || run->options->quiet)
         return;
-    progress_say("", 0); /* removes the progress line */
+    progress_say("", 0); /* remove the progress line */
     stream_format(&run->out, "%8lld  %8.4f  %8.4f  %8.0f\n", step_of(run), report->loss, held_out,
                   speed);
     stream_flush(&run->out);
@@ -498,7 +502,8 @@ static void write_line(struct train_run *run, const struct trainer_report *repor
 /* --- steps ----------------------------------------------------------------------------------- */
 
 static volatile sig_atomic_t interrupted;
-static struct sigaction usual; /* action of signals.c for SIGINT, SIGTERM and SIGHUP */
+/* the action that signals.c has set for SIGINT, SIGTERM and SIGHUP */
+static struct sigaction usual;
 
 static void note_signal(int number)
 {
@@ -540,7 +545,7 @@ static int run_steps(struct train_run *run, struct err *err)
 {
     static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
     const struct sigaction action = {.sa_handler = note_signal, .sa_flags = SA_RESTART};
-    struct sigaction now; /* a parent process, such as nohup, ignores some */
+    struct sigaction now; /* keep signals ignored that a parent process, such as nohup, ignores */
     for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
         if (sigaction(ending[i], NULL, &now) || now.sa_handler != SIG_IGN)
             sigaction(ending[i], &action, &usual);

@@ -14,12 +14,12 @@
 #include "output.h"
 #include "sweep.h"
 
-enum { WEIGHTS_AXES = 5 /* layers, texts, heads, queries, keys */ };
+enum { WEIGHTS_AXES = 5 /* most axes: layers, texts, heads, queries, keys */ };
 
 struct weights_file {
     const char *path;
     size_t layers, heads, tokens;
-    float *numbers;     /* [layers, heads, tokens, tokens] */
+    float *numbers;     /* [layers, heads, tokens, tokens] attention weights */
     struct texts names; /* names of tokens; empty: none */
     bool causal;
     struct arena arena;
@@ -34,7 +34,8 @@ static int compare_items(const void *a, const void *b)
     return compare_by_numbers(&one->entry.name, &other->entry.name);
 }
 
-/* Check an array of one layer or, if it is the only one, of several; sets the sizes. */
+/* Check the shape of an array of one layer or, if it is the only array, of several layers. Set the
+ * sizes. */
 static int read_shape(struct weights_file *file, const char *name, const size_t *shape, size_t rank,
                       bool is_only)
 {
@@ -89,8 +90,8 @@ static int read_arrays(struct weights_file *file)
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
-/* Find the first member `attn`, in objects and lists, and the tokens in the same object; pass over
- * values without one. The cursor goes on through nested lists: each byte is read once. */
+/* Find the first member `attn`, within objects and lists, and the tokens in the same object; skip
+ * values without `attn`. The cursor continues through nested lists: each byte is read once. */
 static bool find_attention(struct json_span *attention, struct json_span *tokens,
                            struct json_cursor *cursor)
 {
@@ -187,7 +188,7 @@ static int read_json(struct weights_file *file, const struct file *bytes)
 
 /* --- tokens ----------------------------------------------------------------------------------- */
 
-/* A line for each token, or a list in JSON. */
+/* Read the names of tokens from a file: a line for each token, or a list in JSON. */
 static int read_tokens(struct weights_file *file, const char *path)
 {
     struct file bytes;
@@ -214,8 +215,9 @@ static int read_tokens(struct weights_file *file, const char *path)
     return failed ? err_prefix(file->err, "--tokens: '%s'", path) : 0;
 }
 
-/* Name all tokens, by numbers if they have no names: a Ġ or ▁ before a word is its space, as in
- * vocabularies. Returns whether some begin with a space: then the text has no other spaces. */
+/* Name all tokens, by numbers if the file gives no names. A Ġ or ▁ before a word stands for a
+ * space, as in vocabularies. True if some token begins with a space: then the text has no other
+ * spaces. */
 static bool find_spaces(struct weights_file *file)
 {
     static const char *const signs[] = {"Ġ", "▁"};
@@ -260,7 +262,7 @@ static int make_text(struct tokenized *sentence, struct weights_file *file)
 
 /* --- the report ------------------------------------------------------------------------------- */
 
-/* Refuse numbers that are not weights; set whether no query sees a later key. */
+/* Refuse numbers that are not attention weights. Find out if no query sees a later key. */
 static int check_numbers(struct weights_file *file)
 {
     const size_t tokens = file->tokens, maps = file->layers * file->heads;
@@ -277,7 +279,7 @@ static int check_numbers(struct weights_file *file)
     return 0;
 }
 
-/* The config of a decoder with these layers and heads, which has no weights. */
+/* Make the config of a decoder with as many layers and heads as the file; it has no parameters. */
 static int make_config(struct config *config, const struct weights_file *file)
 {
     char text[300];
@@ -291,7 +293,7 @@ static int make_config(struct config *config, const struct weights_file *file)
                   config_describe(config, file->err));
 }
 
-/* The selected heads of the selected layers. */
+/* Make a report of the selected heads of the selected layers. */
 static int make_report(struct report *report, struct weights_file *file,
                        const struct config *config, const struct select_options *select)
 {
@@ -360,7 +362,7 @@ static int write_report(struct report *report, const struct config *config,
     return err_if(failed);
 }
 
-/* Refuse texts, and options of a shared table, or named, that need a model. */
+/* Refuse texts, and options that need a model: all options of a shared table, and some by name. */
 static int check_options(const struct options *options, struct err *err)
 {
     static const struct option_row *const tables[] = {text_options, model_options,

@@ -11,12 +11,12 @@
 
 #include "options.h"
 
-/* Whether --weights or --tokens is given. */
+/* True if --weights or --tokens is given. */
 static inline bool weights_file_is_asked(const struct options *options)
 {
     return options->input.weights || options->input.tokens;
 }
 
-/* Show --weights with --tokens in the format of --format or --output; `page`: as a page. Refused:
- * options that need a model. */
+/* Write the figures of --weights, with the tokens of --tokens, in the format of --format or
+ * --output; `page`: as a page. Refused: options that need a model. */
 int weights_file_show(const struct options *options, bool page, struct err *err);
