@@ -756,7 +756,8 @@ static int find_live(struct page_run *run, struct err *err)
     /* with an encoder, the source is the text that is typed; the page appends the tokens of the
      * target as ids */
     bool translates = has_encoder(facts->config);
-    size_t options = translates ? 2 : 0; /* leave out the words --source TEXT */
+    /* number of words in --source TEXT, which a live page allows */
+    size_t options = translates ? 2 : 0;
     facts->by_ids = facts->by_ids || translates;
     if (facts->command_count > options)
         return err_usage(

@@ -52,7 +52,7 @@ enum cells cells_add(enum cells cells, const char *cell);
  * one. NULL with `err`. */
 const char *text_trim(const char *text, struct arena *arena, struct err *err);
 
-/* Append to a note what the survey found, as in "; 2 blank lines skipped; …". `leaves_marks`: the
+/* Append to a note the survey's findings, as in "; 2 blank lines skipped; …". `leaves_marks`: the
  * command leaves marks out of the texts; `keeps_blanks`: it reads stray blanks. */
 void text_survey_write(struct buf *out, const struct text_survey *survey, bool leaves_marks,
                        bool keeps_blanks);

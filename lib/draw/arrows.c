@@ -6,21 +6,23 @@
 #include <math.h>
 #include <string.h>
 
-static const double LARGEST = 300, LABELS = 26; /* largest side of a panel; room for axis labels */
+/* `LARGEST`: largest side of a panel; `LABELS`: room for axis labels */
+static const double LARGEST = 300, LABELS = 26;
 static const double WIDTH = 1.3, BARB = 6, BARB_TURN = 0.35;
-static const double GAP = 2, NEAR = 4; /* space around a name; least space from a tip to its name */
+/* `GAP`: space around a name; `NEAR`: least space from a tip to its name */
+static const double GAP = 2, NEAR = 4;
 static const struct pen grid = {{0xdd, 0xdd, 0xdd}, 0.5, 1};
 
-/* matplotlib's colours r, g, b, c, m and y. */
+/* Colours of the arrows in turn: matplotlib's r, g, b, c, m and y. */
 static const uint32_t hues[] = {0xff0000, 0x008000, 0x0000ff, 0x00bfbf, 0xbf00bf, 0xbfbf00};
 
 enum { HUES = sizeof hues / sizeof *hues, TURNS = 16, RINGS = 200, RINGS_CLEAR = 8 };
 
 struct scene {
-    struct scale scale; /* of all axes */
+    struct scale scale; /* scale of all three axes */
     struct box area;
-    struct point origin, *tips; /* [count] */
-    struct box *names;          /* [count] */
+    struct point origin, *tips; /* [count] tips of the arrows */
+    struct box *names;          /* [count] boxes around the names of tokens */
     size_t count;
 };
 
@@ -56,7 +58,8 @@ static struct point project(const struct scene *scene, double x, double y, doubl
 {
     double low = scene->scale.low, range = scene->scale.high - low;
     double scale =
-        (scene->area.width - 2 * LABELS) / 1.366; /* a unit box seen so: 1.366 by 1.549 */
+        /* in this projection, a unit box is 1.366 wide and 1.549 high */
+        (scene->area.width - 2 * LABELS) / 1.366;
     scale = fmin(scale, (scene->area.height - LABELS) / 1.549);
     x = (x - low) / range;
     y = (y - low) / range;
@@ -90,9 +93,10 @@ static void draw_box(const struct section *section, struct canvas *canvas,
         font.anchor = ANCHOR_START;
         canvas->text(canvas, (struct point){y.x + 2 * GAP, y.y + font.size / 2}, text, &font);
     }
-    double middle = (floor((low + high) / 2 / step + 1e-9) + 0.5) * step; /* between two numbers */
+    /* a place between two numbers of the axis */
+    double middle = (floor((low + high) / 2 / step + 1e-9) + 0.5) * step;
     double out = LABELS * 0.7;
-    double left = fmax(out, 2 * (font.size + GAP)); /* beyond the numbers of the upward axis */
+    double left = fmax(out, 2 * (font.size + GAP)); /* left of the numbers of the upward axis */
     font = section_font(section, TYPE_NAME, 0x111111);
     font.anchor = ANCHOR_MIDDLE;
     struct point x = project(scene, middle, low, low), y = project(scene, high, middle, low);
@@ -107,7 +111,8 @@ static bool box_is_crossed(struct box box, struct point from, struct point to)
 {
     const double at[] = {from.x, from.y}, by[] = {to.x - from.x, to.y - from.y};
     const double low[] = {box.x, box.y}, high[] = {box.x + box.width, box.y + box.height};
-    double enter = 0, leave = 1; /* shares of the line at which it enters and leaves the box */
+    /* where the line enters and leaves the box, as shares of its length */
+    double enter = 0, leave = 1;
     for (int i = 0; i < 2; i++) {
         if (by[i] == 0 && (at[i] < low[i] || at[i] > high[i]))
             return false;
@@ -120,8 +125,9 @@ static bool box_is_crossed(struct box box, struct point from, struct point to)
     return enter <= leave;
 }
 
-/* Place a name near its tip, on the side away from the origin if possible: where it crosses neither
- * an earlier name nor an arrow, within RINGS_CLEAR; else where it crosses no earlier name. */
+/* Place the name of an arrow near its tip, on the side away from the origin if possible. Within
+ * RINGS_CLEAR, choose a place where it crosses neither an earlier name nor an arrow; else one where
+ * it crosses no earlier name. */
 static struct box place_name(const struct scene *scene, size_t own, double width, double height)
 {
     const struct box *area = &scene->area;
@@ -151,14 +157,16 @@ static struct box place_name(const struct scene *scene, size_t own, double width
     return box;
 }
 
-/* Not hypot: a program linked with glibc 2.35's needs this version or a later one. */
+/* The distance of two points. Not hypot: a program linked with hypot of glibc 2.35 needs this
+ * version of glibc or a later one. */
 static double distance(struct point a, struct point b)
 {
     double x = a.x - b.x, y = a.y - b.y;
     return sqrt(x * x + y * y);
 }
 
-/* Draw a token's arrow and its name; if the name is far from the tip, also a line between them. */
+/* Draw a token's arrow and its name. If the name is far from the tip, also draw a line between
+ * them. */
 static void draw_token(const struct section *section, struct canvas *canvas, struct scene *scene,
                        size_t row, const char *name)
 {
@@ -176,7 +184,7 @@ static void draw_token(const struct section *section, struct canvas *canvas, str
         {tip.x + barb * cos(back - BARB_TURN), tip.y + barb * sin(back - BARB_TURN)},
         tip,
         {tip.x + barb * cos(back + BARB_TURN), tip.y + barb * sin(back + BARB_TURN)}};
-    if (section->style->palette) /* palettes may begin with white */
+    if (section->style->palette) /* skip the first colours, since palettes may begin with white */
         pen.colour = section->ramp.colours[(size_t)(RAMP_LEVELS * (0.2 + 0.8 * share))];
     canvas->open(canvas, name);
     canvas->path(canvas, (struct point[]){from, tip}, 2, &pen);

@@ -6,7 +6,8 @@
 #include "base/num.h"
 #include "base/utf8.h"
 
-/* Lines are clipped here: clip paths and rotated patterns are ten times as slow in viewers. */
+/* Hatch a box. Its lines are clipped here: clip paths and rotated patterns are ten times as slow in
+ * viewers. */
 void canvas_hatch(struct canvas *canvas, struct box box)
 {
     enum { LINES = 256 };
@@ -16,7 +17,8 @@ void canvas_hatch(struct canvas *canvas, struct box box)
     size_t count = 0;
     canvas->rect(canvas, box, colour_of_hex(0xf5f5f5));
     for (double at = step / 2; at < box.width + box.height; at += step) {
-        double down = fmax(0, at - box.width); /* of the upper end, from the box's top */
+        /* distance of the line's upper end from the top of the box */
+        double down = fmax(0, at - box.width);
         double across = fmax(0, at - box.height);
         lines[count++] = (struct stroke){{box.x + at - down, box.y + down},
                                          {box.x + across, box.y + at - across}};
@@ -61,14 +63,14 @@ static const uint16_t ascii[] = {
     278, 974, 634, 612, 635, 635, 411, 521, 392, 634, 592, 818, 592, 592,  525, 636, 337, 636, 838,
 };
 
-static const char RIGHT_TO_LEFT[] = "\xE2\x80\x8F"; /* invisible right-to-left mark */
+static const char RIGHT_TO_LEFT[] = "\xE2\x80\x8F"; /* the invisible right-to-left mark */
 
-/* Widths in thousandths of the font size: of the ellipsis, of characters outside of `ascii`, and of
- * double-width ones (爱, 🍰). */
+/* Widths in thousandths of the font size: of the ellipsis, of characters that are not in `ascii`,
+ * and of double-width characters (爱, 🍰). */
 enum { ELLIPSIS = 1000, OTHER = 700, WIDE = 1150 };
 
-/* Bytes of the longest prefix whose width is at most `most` thousandths of the font size; `width`
- * gets its width. */
+/* The bytes of the longest start of a text whose width is at most `most` thousandths of the font
+ * size; `width` gets its width. */
 static size_t beginning(const char *text, double most, double *width)
 {
     size_t size = strlen(text);
@@ -109,7 +111,7 @@ void letters_fit(struct buf *out, const char *text, double width, double size)
     buf_bytes(out, text, end);
     buf_text(out, "…");
     if (utf8_ends_leftwards(text, end))
-        buf_text(out, RIGHT_TO_LEFT); /* puts the ellipsis at the left end of the text */
+        buf_text(out, RIGHT_TO_LEFT); /* the mark puts the ellipsis at the left end of the text */
 }
 
 int letters_break(struct letter_lines *to, const char *text, struct arena *arena, struct err *err)

@@ -30,12 +30,12 @@ struct box {
 struct pen {
     struct colour colour;
     double width;
-    double opacity; /* 1: opaque */
+    double opacity; /* opacity; 1 is opaque */
 };
 
 enum anchor { ANCHOR_START, ANCHOR_MIDDLE, ANCHOR_END };
 
-/* Style of a text. The text's point lies on the baseline. */
+/* The style of a text. A text is drawn at a point on its baseline. */
 struct font {
     double size;
     struct colour colour;
@@ -51,20 +51,21 @@ struct stroke {
 /* Cells of a heat map: each has a level, an index into a colour ramp. */
 struct cells {
     size_t rows, columns;
-    unsigned char *levels; /* [rows, columns]; 0: empty */
+    unsigned char *levels; /* [rows, columns] levels; 0: the cell is empty */
     float *values;         /* [rows, columns] values behind the levels; NULL: none */
 };
 
-/* The commands are function pointers, set by svg_begin or tex_begin. */
+/* The commands of a figure are function pointers, which svg_begin or tex_begin sets. */
 struct canvas {
     struct stream *out;
-    /* begin a group with a name for screen readers and editors; in TikZ only a comment */
+    /* begin and end a group, with a name for screen readers and editors; in TikZ it is only a
+     * comment */
     void (*open)(struct canvas *canvas, const char *name);
     void (*close)(struct canvas *canvas);
     void (*rect)(struct canvas *canvas, struct box box, struct colour colour);
     /* outline a box */
     void (*frame)(struct canvas *canvas, struct box box, const struct pen *pen);
-    /* draw lines, straight or as S-curves, with one pen; crossings are no darker */
+    /* draw lines, straight or as S-curves, with one pen; where lines cross, they are not darker */
     void (*strokes)(struct canvas *canvas, const struct stroke *strokes, size_t count,
                     bool straight, const struct pen *pen);
     /* connect the points by straight lines */
@@ -75,8 +76,9 @@ struct canvas {
     /* draw the cells that are not empty in a box, without gaps between them */
     void (*cells)(struct canvas *canvas, struct box box, const struct cells *cells,
                   const struct ramp *ramp);
-    struct err *err;  /* set by the caller; after an error, parts may be missing */
-    bool has_scripts; /* TikZ: some letters need another font than Latin ones */
+    /* where errors are stored, set by the caller; after an error, parts may be missing */
+    struct err *err;
+    bool has_scripts; /* for TikZ: some letters need another font than Latin letters */
 };
 
 /* Hatch a box in light grey, for masked cells. */
@@ -86,25 +88,29 @@ void canvas_hatch(struct canvas *canvas, struct box box);
 void canvas_text_fit(struct canvas *canvas, struct point at, const char *text, double width,
                      const struct font *font);
 
-/* Estimate the width of a text: the viewer chooses the font. ASCII has the widths of DejaVu Sans,
- * which is wider than most fonts; other characters have a typical width. */
+/* Estimate the width of a text, since the viewer chooses the font. ASCII characters have the widths
+ * of DejaVu Sans, which is wider than most fonts; other characters have a typical width. */
 double letters_width(const char *text, double size);
 
-/* Append the text; if it is wider than `width`, an ellipsis replaces its end. */
+/* Append a text; if it is wider than `width`, an ellipsis replaces its end. `size` is the font
+ * size. */
 void letters_fit(struct buf *out, const char *text, double width, double size);
 
-/* Lines of a width, in letters of a size. */
+/* Lines of text of a given width, in letters of a given size. */
 struct letter_lines {
     const char **lines;
-    size_t count, most; /* most: room for more lines than the `count` that there are */
+    /* `count`: number of lines; `most`: number of lines for which there is room */
+    size_t count, most;
     double width, size;
 };
 
-/* Break a text at spaces into lines, which are added. The last, or one that begins with a wider
- * word, has all the rest. The arena owns the lines. */
+/* Break a text at spaces into lines, and add these to `to`. When there is no room for more lines,
+ * the last contains all the rest; so does a line that begins with a word wider than a line. The
+ * arena owns the lines. */
 int letters_break(struct letter_lines *to, const char *text, struct arena *arena, struct err *err);
 
-/* Write a text, replacing each # by the next number with at most three decimals. */
+/* Write a text in which each # is replaced by the next of `numbers`, with at most three
+ * decimals. */
 void canvas_put(struct canvas *canvas, const char *text, const double *numbers);
 
 /* --- formats ---------------------------------------------------------------------------------- */
@@ -112,24 +118,25 @@ void canvas_put(struct canvas *canvas, const char *text, const double *numbers);
 enum drawing_form { DRAWING_SVG, DRAWING_TEX, DRAWING_PNG, DRAWING_PDF };
 
 struct drawing_page {
-    double width, height; /* points */
+    double width, height; /* size of the page in points */
     const char *title;
-    const char *metadata; /* JSON in one line; NULL: none */
-    const char *font;     /* preferred family; NULL: none */
-    long long dpi;        /* resolution of PNG; 0: 192 */
-    /* Gets a note if a PNG or PDF has letters that no installed font has, and if a TikZ file has
-     * letters that pdflatex cannot set, each once per process; NULL: this is not checked. */
+    const char *metadata; /* metadata, JSON in one line; NULL: none */
+    const char *font;     /* preferred family of fonts; NULL: none */
+    long long dpi;        /* resolution of a PNG in dots per inch; 0: 192 */
+    /* Prints a note if a PNG or PDF contains letters that no installed font has, or a TikZ file
+     * contains letters that pdflatex cannot set, each once per process. NULL: this is not
+     * checked. */
     void (*note)(const char *format, ...);
 };
 
 struct drawing {
     struct canvas canvas;
     enum drawing_form form;
-    /* fields for PNG and PDF, which are made from a temporary SVG; TikZ also uses `note` */
+    /* members for PNG and PDF, which are made from a temporary SVG; TikZ also uses `note` */
     long long dpi;
     const char *metadata;
     struct stream *out;
-    struct stream svg; /* writes to svg_file */
+    struct stream svg; /* stream that writes to svg_file */
     FILE *svg_file;
     void (*note)(const char *format, ...);
 };
@@ -141,11 +148,12 @@ int drawing_check(struct err *err);
 int drawing_begin(struct drawing *drawing, enum drawing_form form, struct stream *out,
                   const struct drawing_page *page, struct err *err);
 
-/* Finish the file. Write errors stick to the stream; other failures are returned. */
+/* Finish the file. Write errors are kept in the stream; other failures are returned. */
 int drawing_end(struct drawing *drawing, struct err *err);
 
-/* The SVG keeps texts as text. The TikZ file compiles alone or by \input in a LaTeX document, and
- * has the values of the cells that it draws (`values` of struct cells). */
+/* Begin and end an SVG or a TikZ file. The SVG keeps texts as text. The TikZ file compiles alone or
+ * by \input in a LaTeX document, and contains the values of the cells that it draws (`values` of
+ * struct cells). */
 void svg_begin(struct canvas *svg, struct stream *out, const struct drawing_page *page);
 void svg_end(struct canvas *svg);
 void tex_begin(struct canvas *tex, struct stream *out, const struct drawing_page *page);

@@ -1,13 +1,14 @@
 /* curves.c: a line chart with a line for each column of a sheet, such as surprisal by word and
- * condition. Each region of rows has its name above, and every other one a grey background. On
- * logarithmic axes, a row is at the logarithm of its number. */
+ * condition. The name of each region of rows is above the region, and every other region has a grey
+ * background. On logarithmic axes, a row is at the logarithm of its number. */
 #include "draw/section.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-static const double PITCH = 30, HEIGHT = 150, HEIGHT_SHARE = 0.45; /* share of the print width */
+/* in points; HEIGHT_SHARE is the height as a share of the width in print */
+static const double PITCH = 30, HEIGHT = 150, HEIGHT_SHARE = 0.45;
 static const double GAP = 4, POINT = 3, WIDTH = 1.2, LABELS = 90;
 static const struct pen thin = {{0x99, 0x99, 0x99}, 0.5, 1};
 
@@ -19,7 +20,8 @@ struct scale scale_around(double low, double high, double step)
     return (struct scale){low, high, step, numeral_between((float)low, (float)high, digits)};
 }
 
-/* The scale of the vertical axis; if it is logarithmic, of the exponents of ten. */
+/* The scale of the vertical axis; if the axis is logarithmic, its numbers are the exponents of
+ * ten. */
 static struct scale scale_of(const struct section *section)
 {
     if (section->what.sheets->display.logarithmic) {
@@ -41,8 +43,9 @@ void curves_fit(struct section *section)
     const char *widest = sheet->display.logarithmic ? "0.0001" : "00.0";
     double left = line + letters_width(widest, type_size(&section->style->form, TYPE_NAME)) + GAP;
     bool printed = section_is_printed(section);
-    double least = sheet->display.logarithmic ? 12 : 4; /* room for at least so many rows */
-    for (int tries = 0; tries < 2; tries++) {           /* pass 2 leaves room for the first label */
+    /* the axis has room for at least so many rows */
+    double least = sheet->display.logarithmic ? 12 : 4;
+    for (int tries = 0; tries < 2; tries++) { /* the second pass leaves room for the first label */
         section->left = left;
         section->width = printed
                              ? section->limit
@@ -62,7 +65,7 @@ void curves_fit(struct section *section)
 }
 
 /* Return the name of a row's region ("": none), and set `end` to the row after the region. Without
- * regions, that is the end of the sheet. */
+ * regions, `end` is the end of the sheet. */
 static const char *region_of(const struct sheet *sheet, size_t row, size_t *end)
 {
     const char *const *regions = sheet->display.regions;
@@ -132,7 +135,8 @@ static void draw_axes(const struct section *section, struct canvas *canvas, stru
         axis_draw(canvas, &section->what.sheets->rows, &section->columns, below, AXIS_BELOW);
 }
 
-/* Draw the line of a column, broken only where the column has no value in a whole region. */
+/* Draw the line of a column. The line is broken only where the column has no value in a whole
+ * region. */
 static void draw_line(const struct section *section, struct canvas *canvas, struct box area,
                       size_t line)
 {

@@ -1,5 +1,5 @@
-/* drawing.c: figures in each format, and the programs needed for PNG and PDF. The programs use
- * unnamed temporary files as standard streams: a pipe could fill up and block. */
+/* drawing.c: begins and ends figures in each format, and runs the programs needed for PNG and PDF.
+ * The programs use unnamed temporary files as standard streams: a pipe could fill up and block. */
 #include "base/buf.h"
 #include "draw/canvas.h"
 
@@ -22,13 +22,14 @@ extern char **environ;
 
 enum {
     USUAL_DPI = 192,
-    PIXELS_MAX = 32000, /* width or height; cairo refuses more than 32,767 */
+    PIXELS_MAX = 32000, /* largest width or height in pixels; cairo refuses more than 32,767 */
     NUMBER_BYTES = 32,
     FAMILY_BYTES = 256,
     REMARK_BYTES = 512,
     PIECE_BYTES = 16 * 1024,
-    PNG_HEADER_BYTES = 33, /* signature and first chunk */
-    PDF_TAIL_BYTES = 64,   /* at least startxref, its number and %%EOF */
+    PNG_HEADER_BYTES = 33, /* bytes of the signature and the first chunk of a PNG */
+    /* bytes at the end of a PDF that contain startxref, its number and %%EOF */
+    PDF_TAIL_BYTES = 64,
     LETTERS_MAX = 256,
 };
 
@@ -60,9 +61,11 @@ static int parse_line(char *line, size_t size, FILE *file, struct err *err)
     return got < 0 ? cannot_read(err) : 0;
 }
 
-enum { PROGRAM_FILES = 32 }; /* if fewer files may be open, programs skip fonts silently */
+/* least number of files that may be open: with fewer, programs skip fonts silently */
+enum { PROGRAM_FILES = 32 };
 
-/* Start a program with its standard streams (NULL: inherited). Return 0 or an errno value. */
+/* Start a program with three standard streams (NULL: the stream of this process). Return 0 or an
+ * errno value. */
 static int start(pid_t *pid, const char *const arguments[], FILE *const streams[3])
 {
     posix_spawn_file_actions_t files;
@@ -81,8 +84,8 @@ static int start(pid_t *pid, const char *const arguments[], FILE *const streams[
     return failure;
 }
 
-/* Run a program and wait for it; `in` may be NULL. If the program fails, the message has the first
- * line of its stderr, or the signal that killed it. */
+/* Run a program and wait for it to end; `in` may be NULL. If the program fails, the error message
+ * contains the first line of its stderr, or the signal that killed it. */
 static int run(const char *const arguments[], FILE *in, FILE *out, struct err *err)
 {
     char remark[REMARK_BYTES];
@@ -169,14 +172,15 @@ int drawing_check(struct err *err)
     char family[FAMILY_BYTES];
     if (ask(family, sizeof family, version, err) || match_family(family, NO_FAMILY, err))
         return -1;
-    if (!*family) /* rsvg-convert would succeed with a picture without text */
+    if (!*family) /* without a font, rsvg-convert would draw a picture without text and succeed */
         return err_output(err, "png and pdf need a font, and none was found: install one "
                                "(Debian: fonts-dejavu-core) or write svg");
     return 0;
 }
 
-/* Read the letters that fonts often lack, each once: all but those below U+0590 (Latin, Greek,
- * Cyrillic, Armenian) and symbols (U+2000 to U+2BFF). */
+/* Read the letters of a file that fonts often lack, each once: all letters except those below
+ * U+0590 (Latin, Greek, Cyrillic, Armenian) and symbols (U+2000 to U+2BFF). Returns how many there
+ * are. */
 static size_t parse_letters(uint32_t letters[LETTERS_MAX], FILE *file)
 {
     char bytes[4] = {0};
@@ -185,7 +189,8 @@ static size_t parse_letters(uint32_t letters[LETTERS_MAX], FILE *file)
     for (int c; (c = getc(file)) != EOF && count < LETTERS_MAX;) {
         uint32_t letter = 0;
         size_t at = 0;
-        size = (c & 0xc0) == 0x80 && size < sizeof bytes ? size : 0; /* a character begins */
+        /* not a continuation byte: a new character begins */
+        size = (c & 0xc0) == 0x80 && size < sizeof bytes ? size : 0;
         bytes[size++] = (char)c;
         if (utf8_decode(&letter, bytes, size) != size || letter < 0x590 ||
             (letter >= 0x2000 && letter < 0x2c00) || letter == 0xfffd)
@@ -212,8 +217,8 @@ static bool has_font(const uint32_t *letters, size_t count)
     return unknown || *family;
 }
 
-/* Write a note, once per process, of the letters that no font has, and of the Debian package for
- * the first one: rsvg-convert draws boxes in their place. */
+/* Print a note, once per process, about the letters that no font has, and the Debian package for
+ * the first of them: rsvg-convert draws boxes in their place. */
 static void note_missing(const struct drawing *drawing)
 {
     static atomic_flag noted = ATOMIC_FLAG_INIT;
@@ -256,8 +261,8 @@ static void put_chunk(struct buf *out, const char *type, const char *data, size_
     put_big_endian(out, out->out_of_memory ? 0 : zip_crc32(out->bytes + begin, size + 4));
 }
 
-/* The chunk after the header of a PNG: the resolution, which rsvg-convert omits, and metadata as
- * text in UTF-8 with the keyword "attn-cli", not compressed, without a language. */
+/* Append the chunks after the header of a PNG: the resolution, which rsvg-convert omits, and the
+ * metadata as text in UTF-8 with the keyword "attn-cli", not compressed, without a language. */
 static void add_chunks(struct buf *out, const struct drawing *drawing)
 {
     static const char keyword[] = "attn-cli\0\0\0\0";
@@ -299,7 +304,8 @@ static off_t find_startxref(FILE *from, off_t size)
     return found ? begin + (found - tail) : 0;
 }
 
-/* Copy the picture and its metadata: in chunks after the header of a PNG, a comment of a PDF. */
+/* Copy the picture, and add its metadata: to a PNG in chunks after the header, to a PDF as a
+ * comment. */
 static int copy_result(struct drawing *drawing, FILE *from, struct err *err)
 {
     struct buf added = {0};
@@ -337,7 +343,7 @@ static int convert(struct drawing *drawing, struct err *err)
     if (!result)
         return -1;
     snprintf(dpi, sizeof dpi, "%lld", png ? drawing->dpi : 72); /* 72: lengths are points */
-    setenv("SOURCE_DATE_EPOCH", "0", 0);                        /* reproducible output */
+    setenv("SOURCE_DATE_EPOCH", "0", 0); /* programs write this date: the output is reproducible */
     int failed = lseek(fileno(drawing->svg_file), 0, SEEK_SET) ? cannot_read(err) : 0;
     failed = failed || run(arguments, drawing->svg_file, result, err) ||
              copy_result(drawing, result, err);
@@ -373,7 +379,8 @@ int drawing_begin(struct drawing *drawing, enum drawing_form form, struct stream
         return -1;
     }
     stream_binary(out);
-    struct drawing_page bare = *page; /* note_missing reads all letters of the SVG */
+    /* the SVG has no metadata, since note_missing checks all letters of the SVG */
+    struct drawing_page bare = *page;
     bare.metadata = NULL;
     svg_begin(&drawing->canvas, &drawing->svg, &bare);
     return 0;

@@ -12,9 +12,11 @@
 #include "text/label.h"
 
 static const double PRINT_MARGIN = 1;
-static const double NARROWEST = 252; /* minimum width of a figure on screen, for its title */
+/* minimum width in points of a figure on screen, so its title has room */
+static const double NARROWEST = 252;
 static const double SECTION_GAP = 16;
-static const double SECTION_LEAST = 75; /* minimum width of sections side by side */
+/* minimum width in points of sections that are side by side */
+static const double SECTION_LEAST = 75;
 static const double LISTED_WIDEST = 12; /* maximum width of a listed token, in font sizes */
 static const double ROUNDING = 1e-6;
 static const double BOLD = 1.16; /* width of bold letters relative to regular ones */
@@ -24,14 +26,16 @@ static const double BOLD = 1.16; /* width of bold letters relative to regular on
 void figure_title(struct buf *out, const struct report *report, const struct style *style)
 {
     bool given = style->title && *style->title;
-    const char *slash = strrchr(report->model, '/'); /* the last component of a path */
+    /* the model's name is the last component of the path */
+    const char *slash = strrchr(report->model, '/');
     const char *name = given ? style->title : slash && slash[1] ? slash + 1 : report->model;
     label_line(out, name, strlen(name));
     if (given)
         return;
     if (report->about)
         buf_format(out, " · %s", report->about);
-    if (!report->text.count && report->mechanism) /* several texts, or none */
+    /* the title names no single text: there are several or none */
+    if (!report->text.count && report->mechanism)
         buf_format(out, " · %s", report->mechanism);
     if (!report->text.count)
         return;
@@ -43,8 +47,8 @@ void figure_title(struct buf *out, const struct report *report, const struct sty
     }
 }
 
-/* Break the title into lines and move all sections below it. If `widens`, the figure is made wider,
- * up to FIGURE_WIDEST, until the title fits. */
+/* Break the title into lines, and move all sections below the title. With `widens`, make the figure
+ * wider until the title fits, up to FIGURE_WIDEST. */
 static int place_title(struct figure *figure, bool widens, struct arena *arena, struct err *err)
 {
     static const double step = 12;
@@ -69,7 +73,8 @@ static int place_title(struct figure *figure, bool widens, struct arena *arena, 
 
 /* --- selecting sheets ------------------------------------------------------------------------- */
 
-/* Crop an axis to --token-range; `skipped` gets the number of positions before the range. */
+/* Reduce an axis to the tokens of --token-range; `skipped` gets the number of positions before the
+ * range. */
 static int crop_axis(struct axis *axis, size_t *skipped, const struct figure_form *form,
                      struct err *err)
 {
@@ -88,7 +93,7 @@ static int crop_axis(struct axis *axis, size_t *skipped, const struct figure_for
     return 0;
 }
 
-/* True for an axis of the text's tokens or words, not of a source or of the vocabulary. */
+/* True if an axis consists of the text's tokens or words, not of a source's or the vocabulary. */
 static bool is_of_text(const struct axis *axis, const struct report *report)
 {
     static const char *const names[] = {"token", "query", "key", "word"};
@@ -97,8 +102,8 @@ static bool is_of_text(const struct axis *axis, const struct report *report)
            names_find(&index, NAMES_LIST(names), axis->name, strlen(axis->name));
 }
 
-/* Crop the rows and columns that are tokens (or words) of the text to the requested range, if any.
- * `cropped`: something was cropped. */
+/* Reduce the rows and columns that are tokens (or words) of the text to the requested range, if
+ * any. `cropped`: set if something was left out. */
 static int crop(struct sheet *sheet, bool *cropped, const struct report *report,
                 const struct figure_form *form, struct arena *arena, struct err *err)
 {
@@ -141,12 +146,13 @@ static bool is_alike(const struct array *a, const struct array *b)
     return strcmp(a->name, b->name) == 0;
 }
 
-/* Collect the sheets of all tensors that are like tensor `first`, and mark these in `taken`. */
+/* Collect the sheets of all tensors that are like tensor number `first`, and mark these tensors in
+ * `taken`. */
 static int gather(struct section_sheets *what, const struct report *report, size_t first,
                   bool *taken, const struct figure_form *form, struct arena *arena, struct err *err)
 {
     const struct array *arrays = report->arrays;
-    size_t heads = array_matrix_count(&arrays[first]); /* all layers have the same number */
+    size_t heads = array_matrix_count(&arrays[first]); /* number of heads, the same in all layers */
     *what = (struct section_sheets){.heads = heads,
                                     .fills = report->about,
                                     .first_hidden = !arrays[first].name && report->first_shown};
@@ -203,8 +209,9 @@ static int check_options(const struct figure *figure, const struct style *style,
 
 /* --- layout ----------------------------------------------------------------------------------- */
 
-/* Name the attentions of a figure with several. If all share one range, one section has the colour
- * bar: the last one or, side by side, the first. Returns true to place sections side by side. */
+/* If a figure shows several attentions, give each section its attention's name. If all share one
+ * range, one section has the colour bar: the last one or, side by side, the first. Returns true to
+ * place sections side by side. */
 static bool arrange_attentions(struct section *sections, size_t count, const struct style *style,
                                double limit)
 {
@@ -239,7 +246,8 @@ static bool arrange_attentions(struct section *sections, size_t count, const str
     return row;
 }
 
-/* Place sections below each other, or in a row, with the bar of the first below the tallest. */
+/* Place the sections below each other, or in a row, with the colour bar of the first below the
+ * tallest. */
 static int plan(struct figure *figure, const struct style *style, struct arena *arena,
                 struct err *err)
 {
@@ -355,7 +363,8 @@ int figure_plan(struct figure *figure, const struct report *report, const struct
         return -1;
     for (size_t i = 0; i < report->array_count; i++) {
         const struct sheet sheet = array_matrix(report, &report->arrays[i], 0);
-        if (!taken[i] && sheet.columns.size && /* a table of texts has no numbers */
+        /* draw the sheet unless it has no numbers, as a table of texts */
+        if (!taken[i] && sheet.columns.size &&
             gather(&figure->sections[figure->section_count++].what, report, i, taken, form, arena,
                    err))
             return -1;
@@ -451,7 +460,8 @@ int figure_write_arrows(struct stream *out, const struct report *report, size_t 
             continue;
         own.arrays = &report->arrays[i];
         own.array_count = 1;
-        own.identity = (struct identity){.count = 0}; /* no origin in each figure */
+        /* the single figures on a page do not repeat the origin */
+        own.identity = (struct identity){.count = 0};
         stream_format(out, "<template data-at=\"%zu:%zu\">\n", text, i);
         if (write_picture(out, DRAWING_SVG, &own, &layout, err))
             return -1;

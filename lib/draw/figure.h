@@ -13,32 +13,37 @@
 #include "write/style.h"
 
 enum {
-    FIGURE_TITLE_LINES = 3, /* limit; the last line ends with "…" if the title is longer */
-    FIGURE_LISTS = 4,       /* limit of lists of tokens, below the sections */
-    FIGURE_LISTED = 256,    /* limit of lines of all lists together; a list beyond it is omitted */
+    /* most lines of the title; the last line ends with "…" if the title is longer */
+    FIGURE_TITLE_LINES = 3,
+    FIGURE_LISTS = 4, /* most lists of tokens below the sections */
+    /* most lines of all lists together; a list that would exceed this is omitted */
+    FIGURE_LISTED = 256,
 };
 
-struct section; /* section.h */
+struct section; /* see section.h */
 
 struct figure {
     struct drawing_page page;                    /* page size and full title */
-    const char *title_lines[FIGURE_TITLE_LINES]; /* title as drawn */
+    const char *title_lines[FIGURE_TITLE_LINES]; /* the title as it is drawn, in lines */
     size_t title_count;
     struct section *sections;
     size_t section_count;
-    const void *lists[FIGURE_LISTS];   /* the listed texts (or labels of axes), each once */
-    const char *listed[FIGURE_LISTED]; /* "tokens:", "12 ␣cabinet", …, below the sections */
+    /* the texts (or labels of axes) whose tokens are listed, each once */
+    const void *lists[FIGURE_LISTS];
+    /* lines of the lists below the sections: "tokens:", "12 ␣cabinet", … */
+    const char *listed[FIGURE_LISTED];
     size_t list_count, listed_count, listed_down;
     double listed_width; /* width of a column of `listed`, without the gap */
     double margin;
     const struct figure_form *form;
 };
 
-/* Append the title: the user's if not empty, else the model's name without folders, report.about,
- * and the texts or, without a text, report.mechanism. */
+/* Append the title of a figure: the user's if it is not empty; else the model's name without
+ * folders, report.about, and the texts or, without a text, report.mechanism. */
 void figure_title(struct buf *out, const struct report *report, const struct style *style);
 
-/* Lay out a report, then draw it. The arena owns the layout; the report and style stay in use. */
+/* figure_plan lays out the figure of a report; figure_draw draws it. The arena owns the layout; the
+ * report and style must remain valid. */
 int figure_plan(struct figure *figure, const struct report *report, const struct style *style,
                 struct arena *arena, struct err *err);
 int figure_draw(const struct figure *figure, struct canvas *canvas, struct err *err);
@@ -46,7 +51,7 @@ int figure_draw(const struct figure *figure, struct canvas *canvas, struct err *
 /* Write a report as a figure of a page for browsers; the first report begins the page. */
 extern report_writer figure_write_page;
 
-/* Write each tensor without heads whose rows are three numbers (sheet_is_spatial) as an SVG of
+/* Write each tensor that has no heads and has rows of three numbers (sheet_is_spatial) as an SVG of
  * arrows, in a <template> that names the text and the tensor by their indices. */
 int figure_write_arrows(struct stream *out, const struct report *report, size_t text,
                         struct err *err);

@@ -1,8 +1,7 @@
-/* html_report.c: reports as one interactive page that needs no network.
- *
- * A page holds styles and controls, then JSON for each text, then the program that draws it;
- * everything but the data is in page/. Every < in the data is escaped: no token can close an
- * element. A live page also embeds the engine and the model's files in base64. */
+/* html_report.c: writes reports as one interactive page that needs no network. A page contains
+ * styles and controls, then JSON for each text, then the script that draws it; everything but the
+ * data is in page/. Every < in the data is escaped, so no token can close an element. A live page
+ * also contains the engine and the model's files in base64. */
 #include <string.h>
 
 #include "base/file.h"
@@ -13,8 +12,10 @@
 /* --- live pages ------------------------------------------------------------------------------- */
 
 enum {
-    CHUNK_BYTES = 3 << 24, /* part of a file per element; browsers limit the length of a string */
-    MODEL_BYTES_MAX = 1 << 30, /* browsers fail to open larger pages */
+    /* bytes of a file in one element; browsers limit the length of a string */
+    CHUNK_BYTES = 3 << 24,
+    /* largest size of the model's files; browsers fail to open larger pages */
+    MODEL_BYTES_MAX = 1 << 30,
 };
 
 int page_live_check(struct err *err)
@@ -26,8 +27,9 @@ int page_live_check(struct err *err)
                                       "attn-cli with it");
 }
 
-/* Sum up the sizes of the model's files, and write them unless `out` is NULL: only files that were
- * opened for the model, as its folder may hold other checkpoints and credentials. */
+/* Sum up the sizes of the model's files, and write the files unless `out` is NULL. Only files that
+ * were opened for the model count, since its folder may contain other checkpoints and
+ * credentials. */
 static int put_files(struct stream *out, const struct folder *folder, size_t *bytes,
                      struct err *err)
 {
@@ -65,7 +67,8 @@ int page_live_bytes(size_t *bytes, const struct folder *folder, struct err *err)
 
 /* --- pages ------------------------------------------------------------------------------------ */
 
-enum { EXACT_MOST = 300000 }; /* larger pages use 12-bit numbers; 300,000 exact ones need 1.6 MB */
+/* most numbers that a page writes exactly, in 1.6 MB; with more, all have 12 bits */
+enum { EXACT_MOST = 300000 };
 
 static void put_look(struct stream *out, const struct style *style)
 {

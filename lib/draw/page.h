@@ -18,94 +18,103 @@
 #include "model/config.h"
 #include "write/format.h"
 
-/* A step of the lesson (cmd/lesson.c); its example is the text of the page. */
+/* A step of the lesson (cmd/lesson.c). Its example is the text of the page. */
 struct page_lesson {
     const char *title;
     const char *before;  /* text about the step */
     const char *line;    /* command line, with "attn-cli"; double quotes group words; "": none */
-    const char *look;    /* where to look: paragraphs between empty lines, a slide each */
+    const char *look;    /* text on where to look: paragraphs between empty lines, each a slide */
     const char *also;    /* commands to try, which slides leave out; NULL: none */
     const char *marks;   /* cells to frame, TENSOR:[LAYER.HEAD:]ROW:COLUMN, as in "scores:1:2
                          * weights:0.3:1:0" */
     const char *figures; /* what each slide shows, "motion q+k 4", as in cmd/lesson/steps.txt */
     const char *question, *answer;
-    const char *caption;    /* in place of what Motion says; NULL: that */
-    const char *scene;      /* scenes of Motion, "softmax sum"; NULL: none */
-    const char *show;       /* tensors for a command other than `run`; NULL: the command's own */
+    const char *caption; /* caption of the animation Motion; NULL: its own caption */
+    const char *scene;   /* scenes of the animation Motion, such as "softmax sum"; NULL: none */
+    /* value of --show for a command other than `run`; NULL: the command's own tensors */
+    const char *show;
     const char *tables;     /* explain command for the tables of the page; NULL: `line` */
     const char *parts;      /* sections of explain that the step shows, "9-12"; NULL: all */
     const char *channels;   /* words on the axes of a state, "cat dog"; NULL: numbers */
     const char *curve;      /* section, activation and numbers of a curve; NULL: none */
-    const char *arithmetic; /* output of explain or `lesson scale` as HTML, or NULL */
-    bool walk, scale;       /* has the journey through a model; is `lesson scale` */
+    const char *arithmetic; /* output of explain or `lesson scale` as HTML; NULL: none */
+    /* `walk`: the step has the journey through a model; `scale`: the step is `lesson scale` */
+    bool walk, scale;
     const struct page_lesson *chinese; /* the same texts in Chinese; NULL: none */
 };
 
-enum { PAGE_ORIGIN_DEPTH = 2 }; /* steps of a path */
+enum { PAGE_ORIGIN_DEPTH = 2 }; /* most steps of a path back from a score */
 
-/* Why a query has its score with a key: what made the query, and what made the key. */
+/* The explanation of a score: the parts that made the query, and the parts that made the key. */
 struct page_origin {
-    enum site weights; /* of the head */
+    enum site weights; /* site of the weights of the explained head */
     size_t layer, head, query, key;
-    bool less_mean; /* of the score less the mean of the scores of all keys */
+    bool less_mean; /* the explained value is the score minus the mean score of all keys */
     double score;
-    const struct report *report; /* of score_attribution_make */
+    const struct report *report; /* report of score_attribution_make */
 };
 
-/* The features of a dictionary at each token, a report of features_report. */
+/* The features of a dictionary at each token, as a report of features_report. */
 struct page_features {
-    const char *name; /* of the dictionary, as --sae has it */
+    const char *name; /* name of the dictionary, as in --sae */
     const struct report *report;
 };
 
-/* What Motion draws: the stream of each layer, or queries, keys, values and masked scores. */
+/* Data of the animation Motion: the stream of each layer, or queries, keys, values and masked
+ * scores. */
 struct page_journey {
-    const struct report *report; /* NULL: none */
+    const struct report *report; /* the report with these tensors; NULL: none */
     bool exact;
-    long long query; /* the only one whose rows are in the report; -1: all are */
+    long long query; /* the only query whose rows are in the report; -1: all queries are */
 };
 
-/* Data of a page besides tensors; NULL or 0 omits a part, except of config, text and mask. */
+/* Data of a page in addition to tensors. NULL or 0 omits a part, except for config, text and
+ * mask. */
 struct page_facts {
-    const struct config *config;           /* of the model, with the attention options in use */
-    const struct tokenized *text, *source; /* tokens, even if axes count words */
-    bool by_ids;    /* commands give the text as ids: the model made it, as a translation */
+    const struct config *config; /* config of the model, with the attention options in use */
+    const struct tokenized *text, *source; /* text and source as tokens, even if axes count words */
+    bool by_ids;    /* commands give the text as ids, because the model made it, as a translation */
     long long mask; /* id of the token that a masked model replaces; -1: none */
 
-    const struct report *explained; /* exact tensors of the heads that the page explains */
-    size_t explained_bytes;         /* estimated size of such tensors for all heads */
+    const struct report *explained; /* the exact tensors of the heads that the page explains */
+    size_t explained_bytes;         /* estimated bytes of such tensors for all heads */
     const struct page_origin *origins;
     size_t origin_count;
-    struct page_journey streams, journey; /* journey: of heads not in `explained` */
+    /* `streams`: of the stream; `journey`: of heads that are not in `explained` */
+    struct page_journey streams, journey;
 
     const struct page_features *features;
-    size_t feature_count; /* dictionaries */
+    size_t feature_count; /* number of dictionaries */
 
     const struct next_tokens *next;
-    /* Probability, without each head or key, of the token that is most likely where the page opens
-     * (measure/logit_lens.h); NULL: unknown. */
+    /* Without each head, or without each key, the probability of the token that is most likely at
+     * the position that the page first shows (measure/logit_lens.h); NULL: unknown. */
     const float *without_heads, *without_keys;
 
     const char *const *command; /* options that reproduce the model, its attention and edits */
     size_t command_count;
     const char *run; /* "edited" or "unedited" if the page compares both */
 
-    const char *weights, *tokens; /* files of another program, in place of a model; NULL: none */
+    /* paths of another program's files, in place of a model; NULL: none */
+    const char *weights, *tokens;
 
-    bool untrained; /* the model: see model_is_untrained */
+    bool untrained; /* the model is untrained, by model_is_untrained */
     const struct roles *roles;
-    const struct sheet *scores;       /* a row for each head; NaN: no data */
-    const struct page_lesson *lesson; /* NULL: not a lesson */
-    const struct folder *live;        /* model files to embed in a live page; NULL: not live */
+    const struct sheet *scores;       /* scores, with a row for each head; NaN: no data */
+    const struct page_lesson *lesson; /* step of the lesson that the page shows; NULL: none */
+    /* folder of the model's files, which a live page contains; NULL: the page is not live */
+    const struct folder *live;
 };
 
-/* Write reports as one page, with the facts that a layout has in `page`. */
-extern report_writer html_working_write; /* see write/working.h */
+/* Write reports as one page, with the facts in layout->page. */
+/* writes tables with their working as HTML; see write/working.h */
+extern report_writer html_working_write;
 
-/* Sites needed to explain attention cells, for each attention of the model. */
+/* The sites that are needed to explain cells of attention, for each attention of the model. */
 struct site_set page_explained_sites(const struct config *config);
 
-/* Sites that a journey needs: of the stream around each sublayer, or of heads. */
+/* The sites that a journey through the model needs: page_stream_sites around each sublayer,
+ * page_journey_sites in heads. */
 struct site_set page_stream_sites(const struct config *config);
 struct site_set page_journey_sites(const struct config *config);
 
@@ -118,15 +127,15 @@ int page_text_put(struct stream *out, const struct report *report, bool exact,
 
 void page_origin_put(struct stream *out, const struct page_origin *origin);
 
-/* Count the numbers of a report's tensors that a page has. */
+/* Count the numbers of a report's tensors that a page contains. */
 size_t page_count_numbers(const struct report *report);
 
 void page_put_base64(struct stream *out, const char *bytes, size_t size);
 
-/* Write text, escaped for HTML, also for an attribute in ". */
+/* Write a text, escaped for HTML, even for an attribute between ". */
 void page_put_text(struct stream *out, const char *text);
 
-/* Append the element that says how the page was made, if the report has a provenance. */
+/* Append the HTML element that tells how the page was made, if the report has a provenance. */
 void page_add_command(struct buf *out, const struct report *report);
 
 /* Refuse --live if this attn-cli was built without the engine. */
@@ -136,19 +145,21 @@ int page_live_check(struct err *err);
  * is too large. */
 int page_live_bytes(size_t *bytes, const struct folder *folder, struct err *err);
 
-/* Parts of each page, generated by page/embed.sh. */
+/* A part of each page, generated by page/embed.sh. */
 struct page_part {
     const char *bytes;
     size_t size;
 };
 
-extern const struct page_part page_before; /* from <style> to the last control */
-extern const struct page_part page_behind; /* the program, from <script> */
-extern const struct page_part page_live;   /* live pages: the program that runs the engine */
-extern const struct page_part page_module; /* engine, gzip-compressed; empty if not built */
-extern const struct page_part page_end;    /* up to </html> */
+extern const struct page_part page_before; /* the part from <style> to the last control */
+extern const struct page_part page_behind; /* the script that draws the page, from <script> */
+extern const struct page_part page_live;   /* for live pages: the script that runs the engine */
+/* the engine, compressed by gzip; empty if it was not built */
+extern const struct page_part page_module;
+extern const struct page_part page_end; /* the last part, up to </html> */
 
-extern const struct page_part page_atlas_before; /* of the page of an atlas (cmd/atlas_page.c) */
+/* the first part of the page of an atlas (cmd/atlas_page.c) */
+extern const struct page_part page_atlas_before;
 extern const struct page_part page_atlas_behind;
 
-extern const struct page_part page_explanation_style; /* of the pages of explain */
+extern const struct page_part page_explanation_style; /* the style of pages of `explain` */

@@ -14,7 +14,7 @@
 
 struct short_code {
     bool has_sign;
-    float most; /* largest magnitude */
+    float most; /* largest magnitude of the numbers */
 };
 
 /* Encode a number in 12 bits (page.h); data.js decodes it. */
@@ -103,7 +103,7 @@ static bool has_sink(const struct axis *axis)
     return axis->numbers && axis_number(axis, axis->size - 1) < 0;
 }
 
-/* Name the labels that an axis uses. */
+/* The name of the kind of labels that an axis uses. */
 static const char *kind_of(const struct report *report, const struct axis *axis)
 {
     const struct tokenized *text = report_text_of(report, axis);
@@ -123,7 +123,8 @@ static size_t visible_columns(const struct sheet *sheet, size_t row)
 size_t page_count_numbers(const struct report *report)
 {
     size_t count = 0;
-    for (size_t i = 0; i < report->array_count; i++) { /* all heads have the same shape */
+    /* all heads of an array have the same shape */
+    for (size_t i = 0; i < report->array_count; i++) {
         struct sheet sheet = array_matrix(report, &report->arrays[i], 0);
         for (size_t row = 0; row < sheet.rows.size; row++)
             count += array_matrix_count(&report->arrays[i]) * visible_columns(&sheet, row);
@@ -156,7 +157,7 @@ static void put_values(struct stream *out, const struct report *report, const st
     end_base64(&exact);
 }
 
-/* Write "mean of layers · mean of heads", one of the two, or "". */
+/* Write how a sheet is averaged: "mean of layers · mean of heads", one of the two, or "". */
 static const char *mean_of(char text[SHEET_NAME_BYTES], const struct sheet *sheet)
 {
     bool layers = sheet->mean_of_layers;
@@ -167,7 +168,7 @@ static const char *mean_of(char text[SHEET_NAME_BYTES], const struct sheet *shee
     return text;
 }
 
-/* Put the numbers of an array, and how they are coded. */
+/* Put the numbers of an array, and the name of their code: exact or short. */
 static void put_numbers(struct json_writer *json, const struct report *report,
                         const struct array *array, bool exact)
 {
@@ -213,7 +214,7 @@ static void put_tensor(struct json_writer *json, const struct report *report,
 
 /* --- labels ----------------------------------------------------------------------------------- */
 
-/* Labels are written without spaces: there may be thousands. */
+/* Put a list of labels without spaces, since there may be thousands. */
 static void put_labels(struct json_writer *json, const char *name, const struct label *labels,
                        size_t count)
 {
@@ -232,7 +233,7 @@ static void put_all_labels(struct json_writer *json, const struct report *report
     const struct tokenized *texts[] = {&report->text, &report->source};
     size_t first = report->first_shown;
     size_t words = 0, count = 0;    /* `count`: tokens or words on axes of the text */
-    const struct axis *keys = NULL; /* keys of an array with a sink */
+    const struct axis *keys = NULL; /* the keys of an array that has an attention sink */
     for (size_t i = 0; i < report->array_count; i++) {
         const struct array *array = &report->arrays[i];
         if (report->words && site_axes(array->site) == AXES_TOKEN_WORD)
@@ -258,7 +259,7 @@ static void put_all_labels(struct json_writer *json, const struct report *report
 
 /* --- facts ----------------------------------------------------------------------------------- */
 
-/* Write how scores become weights: scales, cap, ALiBi and normalisation. */
+/* Write the settings that turn scores into weights: scales, cap, ALiBi and normalisation. */
 static void put_attention(struct json_writer *json, const struct config *config)
 {
     static const char *const alibis[] = {[NO_BIAS] = "",
@@ -284,13 +285,14 @@ static void put_attention(struct json_writer *json, const struct config *config)
     json_put_integer(json, "layers", (long long)source->layers);
     json_put_integer(json, "heads", (long long)source->heads);
     json_put_close(json, '}');
-    json_put_open(json, "queries_of_a_key", '['); /* by layer */
+    /* how many queries share a key/value head, for each layer */
+    json_put_open(json, "queries_of_a_key", '[');
     for (size_t layer = 0; layer < num_max(config->n_layer, source->layers); layer++)
         json_put_integer(json, NULL,
                          (long long)kv_head_shared_by(
                              stack_head(config, BRANCH_TEXT, num_min(layer, config->n_layer - 1))));
     json_put_close(json, ']');
-    json_put_open(json, "scales", '{'); /* of each attention by layer */
+    json_put_open(json, "scales", '{'); /* scales of each attention, for each layer */
     for (enum site_branch branch = 0; branch < SITE_BRANCHES; branch++) {
         enum site weights = SITE_OF(branch, SITE_WEIGHTS);
         if (!site_exists(config, weights))
@@ -367,7 +369,7 @@ static void put_next(struct json_writer *json, const struct next_tokens *next,
     json_put_close(json, '}');
 }
 
-/* Sites that explain cells, in each of the model's attentions. */
+/* The sites whose tensors explain cells, in each of the model's attentions. */
 static const enum site explained_sites[] = {
     SITE_Q_PRE,   SITE_K_PRE,  SITE_Q,       SITE_K,          SITE_V,      SITE_SCORES,
     SITE_SOFTMAX, SITE_MASKED, SITE_WEIGHTS, SITE_DIFFERENCE, SITE_CONTEXT};
@@ -394,7 +396,7 @@ struct site_set page_journey_sites(const struct config *config)
     return site_set_both(all, model_sites(config));
 }
 
-/* The output of a sublayer that is added to the stream. */
+/* The site of the output that a sublayer adds to the stream. */
 static enum site added_site(const struct sublayer *s)
 {
     return SITE_OF(s->branch, s->norm_out ? s->at_out_norm : s->at_out);
@@ -418,8 +420,8 @@ struct site_set page_stream_sites(const struct config *config)
     return site_set_both(all, model_sites(config));
 }
 
-/* Write what each layer adds to its stream, in order: its kind, the output, the streams after it,
- * before a norm and after it, and the factor of the output. */
+/* Write the sublayers of each layer in order: the kind, the output that is added to the stream, the
+ * streams after it (before a norm and after it), and the factor of the output. */
 static void put_blocks(struct json_writer *json, const struct config *config)
 {
     static const char *const kinds[SITE_BRANCHES] = {[BRANCH_CROSS] = "cross-attention",
@@ -516,8 +518,8 @@ static void put_site(struct json_writer *json, const struct config *config, enum
     json_put_integer(json, NULL, (long long)layers);
 }
 
-/* Write the sites of a pass in order of computation, with their numbers of layers. If norms are
- * applied to the sums (post-norm), a norm follows its sum. */
+/* Write the sites of a pass in order of computation, with the number of layers of each. If norms
+ * are applied to the sums (post-norm), a norm follows its sum. */
 static void put_sites(struct json_writer *json, const struct config *config)
 {
     json_put_open(json, "\nsites", '[');
@@ -536,7 +538,7 @@ static void put_sites(struct json_writer *json, const struct config *config)
     json_put_close(json, ']');
 }
 
-/* Write the rows of a table as lists of its data. */
+/* Write the rows of a table as lists of their cells. */
 static void put_rows(struct json_writer *json, const struct table *table)
 {
     json_put_open(json, table->name, '[');
@@ -577,7 +579,8 @@ static void put_origin(struct json_writer *json, const struct page_origin *origi
         json_put_close(json, '}');
     }
     json_put_close(json, ']');
-    for (size_t i = 1; i < report->table_count; i++) /* the first has the numbers of the sides */
+    /* skip the first table, which has the numbers of both sides */
+    for (size_t i = 1; i < report->table_count; i++)
         if (!(report->tables[i].flags & COLUMN_TEXT_ONLY))
             put_rows(json, &report->tables[i]);
     json->compact = false;
@@ -642,7 +645,8 @@ static void put_facts(struct json_writer *json, const struct page_facts *facts)
         [MIXER_ADD] = "add", [MIXER_DELTA] = "delta", [MIXER_CONVOLVE] = "convolve"};
     if (facts->run)
         json_put_text(json, "\nrun", facts->run);
-    if (facts->text->raw && !facts->by_ids) { /* as given on the command line: text or token ids */
+    /* write the input as on the command line: text or token ids */
+    if (facts->text->raw && !facts->by_ids) {
         json_put_bytes(json, "\ntext", facts->text->raw, facts->text->size);
     } else {
         json_put_open(json, "\nids", '[');
@@ -673,7 +677,7 @@ static void put_facts(struct json_writer *json, const struct page_facts *facts)
         json_put_integer(json, "splits", (long long)part);
     if (facts->untrained)
         json_put_bool(json, "untrained", true);
-    if (facts->weights) { /* commands name these files, and the page has no other sites */
+    if (facts->weights) { /* commands on the page name these files, and there are no other sites */
         json_put_open(json, "\nfiles", '[');
         json_put_text(json, NULL, "--weights");
         json_put_text(json, NULL, facts->weights);

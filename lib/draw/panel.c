@@ -14,12 +14,13 @@ static const double CAP = 0.36; /* half the height of a capital, relative to the
 
 /* --- axes ------------------------------------------------------------------------------------- */
 
-static const double GRID = 0.375;    /* half a pixel at 96 pixels per inch */
-static const double SMALLEST = 0.75; /* smallest size of a cell */
-static const double LABEL_LEAST = 5; /* smallest font size of labels, unless given */
+static const double GRID = 0.375;    /* points: half a pixel at 96 pixels per inch */
+static const double SMALLEST = 0.75; /* smallest size of a cell in points */
+/* smallest font size of labels in points, unless a size is given */
+static const double LABEL_LEAST = 5;
 static const double LABEL_MOST = 7.5;
-static const double LABEL_SHARE = 0.8; /* font size relative to the pitch */
-static const double LABEL_GAP = 3;     /* distance between label and cell */
+static const double LABEL_SHARE = 0.8; /* font size of labels relative to the pitch of cells */
+static const double LABEL_GAP = 3;     /* distance in points between a label and its cell */
 static const double LINE = 1.15;       /* line height relative to the font size */
 
 enum { CELLS_MAX = 512, POSITION_BYTES = 24 };
@@ -48,10 +49,10 @@ struct axis_fit axis_fit_cells(const struct section *section, size_t size, doubl
     return fit;
 }
 
-/* Index of the first label; the axis's size if it has no labels. */
+/* The index of the first label of an axis; the size of the axis if it has no labels. */
 static size_t first_label(const struct axis *axis, const struct axis_fit *fit)
 {
-    size_t first = axis->first > 0 ? (size_t)axis->first : 0; /* the first number of the axis */
+    size_t first = axis->first > 0 ? (size_t)axis->first : 0; /* number of the first position */
     if (fit->size > 0 && fit->every > 1)
         return axis_cells(first, fit->every) * fit->every - (size_t)axis->first;
     return fit->size > 0 ? 0 : axis->size;
@@ -62,8 +63,8 @@ bool axis_is_numbered(const struct axis *axis, const struct axis_fit *fit)
     return fit->size > 0 && fit->every > 1 && strcmp(axis->labels->text, axis->labels->exact) != 0;
 }
 
-/* A position's label or, if labels are thinned out and the axis has other `exact` ones, its number;
- * `middle` gets its cell's centre. */
+/* The label of a position; or its number, if not all labels are shown and the label has another
+ * exact form. `middle` gets the centre of its cell. */
 static const char *label_at(char number[POSITION_BYTES], double *middle, const struct axis *axis,
                             const struct axis_fit *fit, size_t index)
 {
@@ -82,7 +83,7 @@ static double widest(const struct axis *axis, const struct axis_fit *fit)
     return most;
 }
 
-/* Choose the smallest `every` that puts labels at least `apart` points apart. */
+/* Choose the smallest `every` for which neighbouring labels are at least `apart` points apart. */
 static void thin_out(struct axis_fit *fit, double apart)
 {
     static const size_t steps[] = {1, 2, 5};
@@ -109,7 +110,8 @@ void axis_fit_labels(struct axis_fit *fit, const struct axis *axis, bool columns
                    strcmp(first->text, first->exact) == 0;
     bool level = columns && (width + fmax(2, fit->size / 4) <= fit->pitch || numbers);
     thin_out(fit, level ? width + (numbers ? 4 : 2) : line);
-    if (columns && !level && fit->every > 1) { /* thinned-out labels, usually numbers, are level */
+    /* if not all labels are shown, they are usually numbers, and level */
+    if (columns && !level && fit->every > 1) {
         thin_out(fit, widest(axis, fit) + 4);
         level = true;
     }
@@ -118,7 +120,8 @@ void axis_fit_labels(struct axis_fit *fit, const struct axis *axis, bool columns
     if (!columns)
         return;
     fit->turn = level ? 0 : fit->pitch >= line / SLANT ? -45 : -90;
-    if (fit->turn == -90 || (level && form->width <= 0)) { /* the margin has room on screen */
+    /* on screen, the margin has room for the last label */
+    if (fit->turn == -90 || (level && form->width <= 0)) {
         fit->depth = level ? line : fit->depth;
         return;
     }
@@ -137,7 +140,8 @@ void axis_draw(struct canvas *canvas, const struct axis *axis, const struct axis
                struct point corner, enum axis_side side)
 {
     bool rows = side == AXIS_LEFT || side == AXIS_RIGHT, level = !rows && fit->turn == 0;
-    bool ends = side == AXIS_LEFT || side == AXIS_BELOW; /* labels end at the cells */
+    /* labels end next to the cells instead of beginning there */
+    bool ends = side == AXIS_LEFT || side == AXIS_BELOW;
     const struct font font = {.size = fit->size,
                               .colour = colour_of_hex(0x333333),
                               .turn = fit->turn,
@@ -169,7 +173,8 @@ int cells_make(struct cells *cells, const struct section *section, const struct 
     if (!cells->levels || !cells->values)
         return -1;
     struct colour_norm norm = norm_of_sheet(&section->norms, sheet);
-    int zero = norm.two_sided ? RAMP_LEVELS / 2 : 1; /* level of 0, or of the minimum */
+    /* the level of 0 or, if not two-sided, of the minimum */
+    int zero = norm.two_sided ? RAMP_LEVELS / 2 : 1;
     for (size_t r = 0; r < sheet->rows.size; r++) {
         if (section->norms.range == RANGE_ROW)
             norm = norm_of_row(&section->norms, sheet, r);
@@ -268,7 +273,8 @@ static void draw_heat(const struct section *section, const struct sheet *sheet,
         return;
     bool failed = cells_make(&cells, section, sheet, &arena, canvas->err);
     if (!failed && (section->style->cells != CELLS_NUMBERS || !numbers)) {
-        bool masked = section->style->form.mask == MASK_HATCH; /* the hatch is below the cells */
+        /* masked cells are hatched before the other cells are drawn */
+        bool masked = section->style->form.mask == MASK_HATCH;
         if (masked && fmin(area.width, area.height) < HATCHED)
             canvas->rect(canvas, area, colour_of_hex(0xececec));
         else if (masked)
@@ -282,13 +288,13 @@ static void draw_heat(const struct section *section, const struct sheet *sheet,
 
 /* --- attention as lines from queries (left) to keys (right) ----------------------------------- */
 
-enum { PENS = 16 }; /* number of weight classes; one pen draws a class */
+enum { PENS = 16 }; /* number of classes of weights; all lines of a class have the same pen */
 
 static const double THINNEST = 0.3, WIDEST = 1.9;
-static const double TRACKS = 0.7; /* share of the pitch that the lines of all heads use */
+static const double TRACKS = 0.7; /* share of the pitch that the lines of all heads use together */
 
-/* Collect the lines of one head in one weight class. In an overlay, each head is shifted a little:
- * lines of heads with the same attention then do not hide each other. */
+/* Collect the lines of one head whose weights are in one class. In an overlay, each head is shifted
+ * a little, so lines of heads with the same attention do not hide each other. */
 static size_t collect(struct stroke *strokes, const struct section *section,
                       const struct cells *cells, struct box area, size_t head, unsigned pen)
 {
@@ -310,8 +316,8 @@ static size_t collect(struct stroke *strokes, const struct section *section,
     return count;
 }
 
-/* A single head uses the palette's colours; in an overlay each head has a colour of its own, and
- * its lines are thin: lines of several heads fit side by side. */
+/* Choose the pen for a class of lines. A single head uses the palette's colours. In an overlay each
+ * head has its own colour and thin lines: lines of several heads fit side by side. */
 static struct pen choose_pen(const struct section *section, size_t head, unsigned pen)
 {
     double share = (pen + 0.5) / PENS;
@@ -328,14 +334,14 @@ static struct pen choose_pen(const struct section *section, size_t head, unsigne
     return chosen;
 }
 
-/* Draw strong lines last, over weak ones, across all heads. `sheets` has one sheet per head in an
- * overlay. */
+/* Draw the lines of all heads, strong lines last, over weak lines. In an overlay, `sheets` contains
+ * a sheet for each head. */
 static void draw_lines(const struct section *section, const struct sheet *sheets,
                        struct canvas *canvas, struct box area)
 {
     struct arena arena = {0};
     size_t heads = section->tracks;
-    size_t most = section->rows.cells * section->columns.cells; /* limit of lines of a head */
+    size_t most = section->rows.cells * section->columns.cells; /* most lines of a head */
     struct cells *cells = arena_alloc(&arena, heads, sizeof *cells, canvas->err);
     struct stroke *strokes = arena_alloc(&arena, most, sizeof *strokes, canvas->err);
     for (size_t head = 0; head < heads && !canvas->err->kind; head++)
@@ -359,12 +365,12 @@ static const double NAME_GAP = 3;
 
 struct spot {
     size_t row, column;
-    struct box area;           /* cells or lines */
-    const struct sheet *sheet; /* in an overlay, the first head's */
+    struct box area;           /* area of the panel's cells or lines */
+    const struct sheet *sheet; /* sheet of the panel; in an overlay, of the first head */
 };
 
-/* Draw the label, such as "(a)", and among several panels "layer 3" or "head 1", above any column
- * labels; if each head has its own range, also the largest magnitude. */
+/* Draw the label of a panel, such as "(a)", and, if there are several panels, "layer 3" or "head
+ * 1", above any column labels. If each head has its own range, also draw the largest magnitude. */
 static void draw_name(const struct section *section, const struct spot *spot, size_t index,
                       struct canvas *canvas)
 {
@@ -398,7 +404,8 @@ static void draw_name(const struct section *section, const struct spot *spot, si
     canvas_text_fit(canvas, at, name, printed ? limit : 1e9, &font);
 }
 
-/* In a grid, number heads above the first row and layers left of the first column. */
+/* In a grid of panels, write the numbers of heads above the first row, and of layers left of the
+ * first column. */
 static void draw_names_of_grid(const struct section *section, const struct spot *spot,
                                struct canvas *canvas)
 {
@@ -482,11 +489,12 @@ bool cell_is_marked(const struct cell_mark *mark, const struct sheet *sheet)
            axis_index(&sheet->columns, mark->column) < sheet->columns.size;
 }
 
-/* Frame marked cells, inside their edges unless cells are very small. */
+/* Draw frames in marked cells, inside their edges unless cells are very small. */
 static void draw_marks(const struct section *section, const struct spot *spot,
                        struct canvas *canvas)
 {
-    static const double least = 3; /* smallest frame in a matrix of small cells */
+    /* smallest side of a frame in points, in a matrix of small cells */
+    static const double least = 3;
     const struct figure_form *form = &section->style->form;
     for (size_t i = 0; i < form->mark_count; i++) {
         const struct cell_mark *mark = &form->marks[i];
@@ -506,8 +514,8 @@ static void draw_marks(const struct section *section, const struct spot *spot,
     }
 }
 
-/* Row labels are left of the first panel of each row. Column labels are above the first row of
- * panels or, for lines, right of the last panel of each row. */
+/* Draw a panel. Row labels are left of the first panel of each row. Column labels are above the
+ * first row of panels or, for lines, right of the last panel of each row. */
 void panel_draw(const struct section *section, size_t index, struct canvas *canvas)
 {
     char title[SHEET_NAME_BYTES];

@@ -39,7 +39,7 @@ struct font section_font(const struct section *section, enum type_kind kind, uin
                          .colour = colour_of_hex(hex)};
 }
 
-/* True if one label, before the subtitle, applies to the whole section. */
+/* True if a single label, before the subtitle, stands for the whole section. */
 static bool has_own_label(const struct section *section)
 {
     return section->style->form.panel_labels && (section->by_layer || section->kind >= KIND_TEXT);
@@ -48,7 +48,7 @@ static bool has_own_label(const struct section *section)
 double section_draw_label(const struct section *section, size_t panel, struct canvas *canvas,
                           struct point at)
 {
-    static const double bold = 1.16; /* width relative to regular letters */
+    static const double bold = 1.16; /* width of bold letters relative to regular letters */
     struct font letters = section_font(section, TYPE_NAME, 0);
     char label[PANEL_LABEL_BYTES];
     letters.bold = true;
@@ -65,19 +65,23 @@ static const double TALLEST = 520;
 static const double NARROWEST = 228;
 static const double FOOT_GAP = 2;
 static const double LAYER_NAMES = 1.4; /* space for layer names, in line heights */
-/* Between panels: GAP, or GAP_OF_MANY if a row has more than MANY panels. */
+/* Space between panels in points: GAP, or GAP_OF_MANY if a row has more than MANY panels. */
 static const double GAP = 9, GAP_OF_MANY = 4.875, MANY = 8;
-static const double GAP_SHARE = 0.2;    /* limit of GAP as a share of a panel, in print */
-static const double PANEL_LEAST = 90;   /* minimum width of panels side by side */
-static const double LABELS_SHARE = 0.3; /* limit of labels as a share of the width, in print */
+static const double GAP_SHARE = 0.2;  /* in print, the largest gap as a share of a panel */
+static const double PANEL_LEAST = 90; /* smallest width in points of panels that are side by side */
+/* in print, the largest width of labels as a share of the section's width */
+static const double LABELS_SHARE = 0.3;
 static const double LINES_ALONE = 150, LINES_LARGEST = 11;
 static const double CELL_LARGEST = 25, ROW_LARGEST = 15, TEXT_LARGEST = 44;
-static const double LABELS_ALONE = 110, LABELS_OF_MANY = 56; /* limits of label width */
-/* With several panels, only axes of at least this pitch or this length have labels. */
+/* largest width of labels in points: with one panel, and with many */
+static const double LABELS_ALONE = 110, LABELS_OF_MANY = 56;
+/* If there are several panels, only axes with at least this pitch or this length, in points, have
+ * labels. */
 static const double LABELLED = 6.25, LABELLED_AXIS = 84;
 
-/* Choose panels per row: up to four side by side if they fit, else one to one and a half times the
- * square root of their number, with as few empty places in the last row as possible. */
+/* Choose the number of panels per row: up to four side by side if they fit; else one to one and a
+ * half times the square root of their number, with as few empty places in the last row as
+ * possible. */
 static size_t choose_across(const struct section *section)
 {
     size_t panels = section->panels;
@@ -96,7 +100,8 @@ static size_t choose_across(const struct section *section)
     return best;
 }
 
-/* Cells of queries and keys are square, and lines have the same pitch on both sides. */
+/* Fit both axes of the panels. Cells of queries and keys are square, and lines have the same pitch
+ * on both sides. */
 static void fit(struct section *section, double across)
 {
     const struct sheet *sheet = section->what.sheets;
@@ -110,7 +115,8 @@ static void fit(struct section *section, double across)
                      : section->panels > section->across
                          ? across
                          : fmin(fmax(LABELLED * (double)sheet->rows.size, across), TALLEST);
-    double cell = fmax(CELL_LARGEST, 2.5 * section->style->form.font_size); /* fits a number */
+    /* large enough for a number */
+    double cell = fmax(CELL_LARGEST, 2.5 * section->style->form.font_size);
     bool square = matrix && shared;
     double height = square ? fmin(across, TALLEST) : fmin(tallest, largest * (double)most);
     section->rows = axis_fit_cells(section, most, height, square ? cell : largest);
@@ -124,7 +130,8 @@ static void fit(struct section *section, double across)
                                                                                       : cell);
 }
 
-/* Label the axis of a single panel; of several panels, only if its pitch or length is large. */
+/* Fit the labels of an axis. If there are several panels, the axis has labels only if its pitch or
+ * length is large. */
 static void fit_labels(const struct section *section, struct axis_fit *fit, const struct axis *axis,
                        bool columns)
 {
@@ -135,9 +142,10 @@ static void fit_labels(const struct section *section, struct axis_fit *fit, cons
         axis_fit_labels(fit, axis, columns, limit, &section->style->form);
 }
 
-/* Lay out the panels within the section's limit: cells of one size, labels if legible.
- * Labels and panel size depend on each other: small panels lose their labels. Two rounds suffice;
- * print needs more, as labels that overhang the last panel also count towards the width. */
+/* Lay out the panels within the section's limit: cells of one size, with labels if they are
+ * legible. Labels and panel size depend on each other: small panels lose their labels. Two rounds
+ * suffice; print needs more, as labels that extend beyond the last panel also count towards the
+ * width. */
 static void fit_panels(struct section *section)
 {
     bool printed = section_is_printed(section);
@@ -185,7 +193,7 @@ static void fit_panels(struct section *section)
 
 /* --- running text, each token on the colour of its value -------------------------------------- */
 
-static const double PAD = 1.5; /* background left and right of a token */
+static const double PAD = 1.5; /* points of background to the left and right of a token */
 static const double WORD_GAP = 2;
 
 struct legend_word {
@@ -255,14 +263,15 @@ static void draw_text(const struct section *section, struct canvas *canvas)
 static const double PITCH = 12, THICK = 8, LONGEST = 220, SHORTEST = 4;
 static const double NAMES_MOST = 190, NAME_GAP = 6, NUMBER_GAP = 3;
 static const double ROUNDING = 1e-6;
-static const double NAMES_SHARE = 0.45; /* limit of names as a share of the width, in print */
+/* in print, the largest width of names as a share of the section's width */
+static const double NAMES_SHARE = 0.45;
 
 struct bars {
     struct strongest strongest;
     const char *names[STRONGEST_MAX];
     char numbers[STRONGEST_MAX][NUMERAL_BYTES];
-    double scale; /* points per unit */
-    double zero;  /* x of 0 in the section */
+    double scale; /* points of a bar per unit of its number */
+    double zero;  /* x coordinate of 0 in the section */
     double pitch, thick;
 };
 
@@ -283,7 +292,8 @@ static int fit_bars(struct section *section, struct arena *arena, struct err *er
     for (size_t i = 0; i < count; i++) {
         struct buf text = {0};
         struct strong_cell cell = bars->strongest.cells[i];
-        cell.sheet.name = ""; /* the subtitle has the sheet's name, and the only layer or head */
+        /* the subtitle shows the sheet's name, and the layer or head if there is only one */
+        cell.sheet.name = "";
         if (section->what.layers == 1)
             cell.sheet.layer = -1;
         if (section->what.heads == 1 && !section->what.listed)
@@ -348,13 +358,17 @@ static void draw_bars(const struct section *section, struct canvas *canvas)
 enum { TICKS_MAX = 16, NUMBER_BYTES = 32, STEPS = 64 };
 
 static const double BAR_WIDTH = 138, BAR_HEIGHT = 6;
-static const double BAR_LEAST = 0.4; /* least share of the width; the title may use the rest */
-static const double END_ROOM = 3.3; /* for a number at either end, "≤ -1.23e+07", in font sizes */
+/* smallest width of the colour bar as a share of the section; its title may use the rest */
+static const double BAR_LEAST = 0.4;
+/* space for a number at an end of the bar, "≤ -1.23e+07", in font sizes */
+static const double END_ROOM = 3.3;
 static const double TICK = 2;
-static const double LEGEND_PITCH = 7, LEGEND_MARK = 1; /* in font sizes */
+/* distance of legend entries, and size of their marks, in font sizes */
+static const double LEGEND_PITCH = 7, LEGEND_MARK = 1;
 static const struct pen edge = {{0x99, 0x99, 0x99}, 0.4, 1};
 
-/* Numbers below a bar, with their extents: a number that would overlap another is omitted. */
+/* A row of numbers below a colour bar, with their extents: a number that would overlap another is
+ * omitted. */
 struct tick_row {
     const struct section *section;
     struct canvas *canvas;
@@ -403,8 +417,9 @@ double nice_step(double whole)
     return power * (steps <= 1 ? 1 : steps <= 2 ? 2 : steps <= 5 ? 5 : 10);
 }
 
-/* Label the ends, then steps of 1, 2 or 5 times a power of ten; on a logarithmic scale the four
- * highest powers of ten, with both signs if there are negative numbers, and 0. */
+/* Write numbers at the ends of a colour bar, then at steps of 1, 2 or 5 times a power of ten. On a
+ * logarithmic scale, write the four highest powers of ten, with both signs if there are negative
+ * numbers, and 0. */
 static void put_ticks(struct tick_row *row)
 {
     const struct colour_norms *norms = &row->section->norms;
@@ -490,7 +505,8 @@ static void draw_legend(const struct section *section, struct canvas *canvas, st
     }
 }
 
-/* Curves, arrows and cells that show only numbers have no colour bar. */
+/* True if the section has a colour bar: not with curves, arrows, or cells that show only
+ * numbers. */
 static bool has_bar(const struct section *section)
 {
     return !section->what.barless && section->kind != KIND_CURVES && section->kind != KIND_ARROWS &&
@@ -584,7 +600,8 @@ static int make_notes(struct section *section, struct arena *arena, struct err *
 
 /* --- section ---------------------------------------------------------------------------------- */
 
-/* Choose the kind. Lines need attention from queries to keys without negative values. */
+/* Choose the kind of picture. Lines need attention from queries to keys, without negative
+ * values. */
 static enum section_kind choose_kind(const struct section *section)
 {
     enum style_view view = section->style->view;
@@ -652,7 +669,8 @@ static void name_axes(struct section *section)
 {
     const struct sheet *sheet = section->what.sheets;
     bool has_axes = section->kind < KIND_ARROWS;
-    if (has_axes && style_is_untitled(section->style)) { /* otherwise the subtitle names the axes */
+    /* if the figure has titles, the subtitle names the axes instead */
+    if (has_axes && style_is_untitled(section->style)) {
         section->row_title = say(section->style->language, sheet->rows.name);
         section->column_title = say(section->style->language, sheet->columns.name);
     }
@@ -727,7 +745,8 @@ void section_drop_notes(struct section *section, const struct section *other)
     section->note_count = kept;
 }
 
-/* The row title is left of all panels, the column title above them or, for lines, right of them. */
+/* Draw the titles of the axes: of the rows left of all panels, of the columns above them or, for
+ * lines, right of them. */
 static void draw_axis_titles(const struct section *section, struct canvas *canvas)
 {
     struct font font = section_font(section, TYPE_NAME, 0x111111);

@@ -1,6 +1,6 @@
-/* section.h: a section of a figure, and what its files share: section.c, panel.c, curves.c and
- * arrows.c. A section shows each layer and head as a small picture, its panel, or is one chart or
- * coloured text. figure.c lays sections below one another.
+/* section.h: a section of a figure, for the files that draw it: section.c, panel.c, curves.c and
+ * arrows.c. A section shows each layer and head as a small picture, its panel, or is a chart or
+ * coloured text. figure.c places sections below one another.
  *
  *     struct section section = {.what = {.sheets = sheets, .layers = 1, .heads = 1}};
  *     if (section_plan(&section, style, width, &arena, err)) ...
@@ -12,30 +12,34 @@
 #include "lens/sheet.h"
 #include "write/style.h"
 
-enum { SECTION_NOTES_MAX = 32 /* limit of lines of `notes` */ };
+enum { SECTION_NOTES_MAX = 32 /* most lines of `notes` */ };
 
 enum section_kind { KIND_MATRIX, KIND_LINES, KIND_ARROWS, KIND_TEXT, KIND_BARS, KIND_CURVES };
 
-/* Matrices of one kind, drawn together; all have the size of the first. */
+/* Matrices of one kind, which are drawn together. All have the size of the first. */
 struct section_sheets {
-    const struct sheet *sheets; /* [layers, heads] */
+    const struct sheet *sheets; /* [layers, heads] the matrices */
     size_t layers, heads;
-    const char *attention; /* its name, if several sections show attention weights; else NULL */
+    /* name of the section's attention, if several sections show attention weights; else NULL */
+    const char *attention;
     bool first_hidden, cropped;
-    bool listed; /* single heads of layers, with different numbers: a panel names both */
-    bool fills;  /* a single matrix without keys may be as wide as the page */
-    bool barless, shares_bar; /* attentions share a colour bar; barless: another section has it */
+    bool listed; /* panels are single heads of different layers: each names its layer and head */
+    bool fills;  /* the section is a single matrix without keys, which may be as wide as the page */
+    /* `shares_bar`: attentions share one colour bar; `barless`: another section shows the bar */
+    bool barless, shares_bar;
 };
 
-/* An axis fitted to a length. If not all labels fit, every n-th position has one, or its number. */
+/* An axis fitted to a length. If not all labels fit, every n-th position has a label, or its
+ * number. */
 struct axis_fit {
-    size_t step;  /* positions per cell */
+    size_t step;  /* number of positions in a cell */
     size_t cells; /* number of cells */
     double pitch; /* size of a cell along the axis */
     double size;  /* font size of labels; 0: no labels */
-    size_t every; /* label every n-th position: 1, 2 or 5 times a power of ten */
+    size_t every; /* every n-th position has a label; n is 1, 2 or 5 times a power of ten */
     double turn;  /* angle of column labels: 0, -45 or -90 degrees */
-    double label; /* wider labels are shortened, except level ones of columns */
+    /* largest width of labels: wider labels are shortened, except level labels of columns */
+    double label;
     double depth; /* space for labels perpendicular to the axis */
     double over;  /* space for column labels beyond the last cell */
 };
@@ -44,40 +48,41 @@ struct section {
     enum section_kind kind;
     const struct style *style;
     struct section_sheets what;
-    size_t panels, across; /* number of panels, in all and per row */
-    size_t tracks;         /* heads per panel: 1, or in an overlay all of the layer */
-    bool by_layer;         /* grid with a row for each layer and a column for each head */
+    size_t panels, across; /* `panels`: number of panels; `across`: number of panels in a row */
+    size_t tracks;         /* heads in a panel: 1, or in an overlay all heads of the layer */
+    bool by_layer; /* panels are a grid with a row for each layer and a column for each head */
     struct colour_norms norms;
     struct ramp ramp;
     struct axis_fit rows, columns;
     double number_size;                   /* font size of numbers in cells; 0: no numbers */
     struct numeral numeral;               /* format of numbers in cells */
-    const char *row_title, *column_title; /* NULL: none */
+    const char *row_title, *column_title; /* titles of the axes; NULL: no title */
     const char *bar_title;
-    size_t first_label, label_count;  /* labels like "(a)": index of the first; number */
-    struct point at;                  /* upper left corner in the figure */
-    double limit;                     /* width limit of the section */
-    double bar_limit;                 /* width limit of the colour bar with its title */
-    double head;                      /* height of the subtitle */
-    struct box area;                  /* cells or lines, in the panel; of curves in the section */
-    double panel_width, panel_height; /* size of a panel with the gap after it */
+    /* labels such as "(a)": index of the first label, and number of labels */
+    size_t first_label, label_count;
+    struct point at;  /* upper left corner in the figure */
+    double limit;     /* width limit of the section */
+    double bar_limit; /* width limit of the colour bar with its title */
+    double head;      /* height of the subtitle */
+    struct box area;  /* area of cells or lines in the panel; for curves, in the section */
+    double panel_width, panel_height; /* size of a panel, including the gap after it */
     double left, top;                 /* space left of the panels and above them */
     double foot;                      /* y of the colour bar or legend, below the panels */
     double width, height;             /* size with titles and colour bar */
     const char *subtitle;
     const char *notes[SECTION_NOTES_MAX]; /* lines below the colour bar */
     size_t note_count;
-    struct bars *bars; /* for KIND_BARS */
+    struct bars *bars; /* data of bar charts, for KIND_BARS */
 };
 
 static const double FIGURE_MARGIN = 12;
-static const double FIGURE_WIDEST = 504; /* two columns of a paper */
-static const double SLANT = 0.7072;      /* sine and cosine of 45 degrees, about */
+static const double FIGURE_WIDEST = 504; /* width in points of two columns of a paper */
+static const double SLANT = 0.7072;      /* approximate sine and cosine of 45 degrees */
 
 /* Weights below this share of the colour scale are not drawn as lines. */
 static const double LINES_LEAST = 0.03;
 
-/* Font size and line height for a kind of text; a given form.font_size applies to all kinds. */
+/* The font size and line height for a kind of text; a given form.font_size applies to all kinds. */
 enum type_kind { TYPE_TITLE, TYPE_SUBTITLE, TYPE_NAME, TYPE_NUMBER, TYPE_TEXT };
 
 double type_size(const struct figure_form *form, enum type_kind kind);
@@ -91,12 +96,13 @@ static inline bool section_is_printed(const struct section *section)
     return section->style->form.width > 0;
 }
 
-/* Lay out a section within a width; all its members but `what` are 0 before. The arena owns the
- * layout; the sheets and the style must outlive the section. */
+/* Lay out a section within the width `limit`. All its members but `what` must be 0 before. The
+ * arena owns the layout; the sheets and the style must outlive the section. */
 int section_plan(struct section *section, const struct style *style, double limit,
                  struct arena *arena, struct err *err);
 
-/* Remove the notes that `other`, the section with the common colour bar, has as well. */
+/* section_drop_notes removes the notes that `other`, the section with the common colour bar, also
+ * has. section_draw draws a section. */
 void section_drop_notes(struct section *section, const struct section *other);
 void section_draw(const struct section *section, struct canvas *canvas);
 
@@ -107,11 +113,11 @@ double section_draw_label(const struct section *section, size_t panel, struct ca
 /* Draw a panel: its cells, lines or arrows, and the labels around them. */
 void panel_draw(const struct section *section, size_t index, struct canvas *canvas);
 
-/* A line for each column of a sheet (curves.c). */
+/* Fit and draw a chart with a line for each column of a sheet (curves.c). */
 void curves_fit(struct section *section);
 void curves_draw(const struct section *section, struct canvas *canvas);
 
-/* Vectors of three numbers as arrows in space (arrows.c). */
+/* Vectors of three numbers, drawn as arrows in space (arrows.c). */
 bool sheet_is_spatial(const struct sheet *sheet);
 void arrows_fit(struct section *section);
 void arrows_draw(const struct section *section, const struct sheet *sheet, struct canvas *canvas,
@@ -120,7 +126,7 @@ void arrows_draw(const struct section *section, const struct sheet *sheet, struc
 /* Return 1, 2 or 5 times a power of ten that fits at most five times into `whole`. */
 double nice_step(double whole);
 
-/* An axis of numbers: multiples of a step, and their number format. */
+/* An axis of numbers: multiples of a step from `low` to `high`, and their number format. */
 struct scale {
     double low, high, step;
     struct numeral numeral;
@@ -129,18 +135,19 @@ struct scale {
 /* The multiples of a step that enclose two numbers (curves.c). */
 struct scale scale_around(double low, double high, double step);
 
-/* Reduce a sheet to the section's cells. A cell of several values shows the maximum, or on a
- * two-sided scale the value farthest from 0: a mean would hide a single high weight. */
+/* Reduce a sheet to the section's cells. A cell that stands for several values shows the maximum
+ * or, on a two-sided scale, the value farthest from 0: a mean would hide a single high weight. */
 int cells_make(struct cells *cells, const struct section *section, const struct sheet *sheet,
                struct arena *arena, struct err *err);
 
-/* Choose the number format (at most two decimals, fewer for large numbers) and the font size at
- * which the widest number fits. Size 0: there are no numbers, they are off or do not fit, cells
- * have several values or, unless cells have texts, all are below 0.1 in magnitude but not all 0. */
+/* Choose the format of numbers in cells (at most two decimals, fewer for large numbers) and the
+ * font size at which the widest number fits. The size is 0 if there are no numbers: they are off or
+ * do not fit, cells have several values or, unless cells have texts, all numbers are below 0.1 in
+ * magnitude but not all are 0. */
 void panel_fit_numbers(struct section *section);
 
-/* True if some numbers are left out because they round to 0: the colours tell their cells from
- * masked ones. A single column has all its numbers. */
+/* True if numbers that round to 0 are left out: colours tell their cells from masked cells. A
+ * single column shows all its numbers. */
 bool panel_blanks(const struct section *section);
 
 /* True if the mark refers to a cell of the sheet. */
@@ -159,14 +166,16 @@ static inline double axis_fit_length(const struct axis_fit *fit)
     return fit->pitch * (double)fit->cells;
 }
 
-/* Fit labels into `limit` across the axis; of columns, level ones if they fit or are numbers. */
+/* Fit the labels of an axis into `limit`, their space perpendicular to the axis. Labels of columns
+ * are level if they fit or are numbers. */
 void axis_fit_labels(struct axis_fit *fit, const struct axis *axis, bool columns, double limit,
                      const struct figure_form *form);
 
 /* True if the axis shows numbers of positions in place of labels. */
 bool axis_is_numbered(const struct axis *axis, const struct axis_fit *fit);
 
-/* Draw labels beside rows, or above or below columns. `corner`: the first cell's on that side. */
+/* Draw the labels next to rows, or above or below columns. `corner`: the corner of the first cell
+ * on this side. */
 enum axis_side { AXIS_LEFT, AXIS_RIGHT, AXIS_ABOVE, AXIS_BELOW };
 void axis_draw(struct canvas *canvas, const struct axis *axis, const struct axis_fit *fit,
                struct point corner, enum axis_side side);

@@ -4,8 +4,8 @@
 
 #include "base/utf8.h"
 
-/* Common fonts first. Other scripts and emoji are left to the viewer: an emoji font in this list
- * would supply the digits of all numbers. */
+/* The list of fonts in SVG, common fonts first. For other scripts and emoji the viewer chooses: an
+ * emoji font in this list would supply the digits of all numbers. */
 static const char fonts[] = "Helvetica, Arial, 'DejaVu Sans', 'Noto Sans', sans-serif";
 
 static void put_colour(struct canvas *svg, const char *name, struct colour colour)
@@ -14,7 +14,7 @@ static void put_colour(struct canvas *svg, const char *name, struct colour colou
 }
 
 enum { RIGHT_ARROW = 0x2192 };
-static const char LEFT_TO_RIGHT[] = "\xE2\x80\x8E"; /* invisible left-to-right mark */
+static const char LEFT_TO_RIGHT[] = "\xE2\x80\x8E"; /* the invisible left-to-right mark */
 
 /* Write text; U+FFFD replaces invalid UTF-8, U+0000 to U+001F, U+FFFE and U+FFFF. */
 static void put_text(struct canvas *svg, const char *text)
@@ -26,7 +26,8 @@ static void put_text(struct canvas *svg, const char *text)
         const char *name = c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : NULL;
         if (c < ' ' || c == UTF8_REPLACEMENT || c == 0xFFFE || c == 0xFFFF)
             name = "\xEF\xBF\xBD";
-        if (c == RIGHT_ARROW && utf8_ends_leftwards(text, at)) /* as between other words */
+        /* the arrow points left there, as between other words */
+        if (c == RIGHT_ARROW && utf8_ends_leftwards(text, at))
             stream_text(svg->out, LEFT_TO_RIGHT);
         if (name)
             stream_text(svg->out, name);
@@ -43,7 +44,7 @@ static void put_element(struct canvas *svg, const char *name, const char *text)
     stream_format(svg->out, "</%s>\n", name);
 }
 
-/* Close a shape that is only stroked. */
+/* Close the element of a shape that is only stroked, not filled. */
 static void end_lines(struct canvas *svg, const struct pen *pen)
 {
     stream_text(svg->out, " fill=\"none\"");
@@ -126,9 +127,10 @@ static void put_shape(struct canvas *svg, double left, double top, double right,
     canvas_put(svg, "M# #H#V#H#z", (double[]){left, top, right, bottom, left});
 }
 
-/* Add a run of cells of a row, in units of cells. Cells extend slightly under neighbours of higher
- * levels, which are drawn later: otherwise viewers that antialias edges let the background shine
- * through. Corners are not extended: the diagonal cell may have a lower level. */
+/* Add a run of neighbouring cells in a row to a path, in units of cells. Cells extend slightly
+ * under neighbours of higher levels, which are drawn later: otherwise viewers that antialias edges
+ * let the background shine through. Corners are not extended: the diagonal cell may have a lower
+ * level. */
 static void put_run(struct canvas *svg, const struct cells *cells, size_t row, size_t first,
                     size_t end)
 {
@@ -199,7 +201,7 @@ void svg_begin(struct canvas *svg, struct stream *stream, const struct drawing_p
     canvas_put(svg, " width=\"#pt\" height=\"#pt\" viewBox=\"0 0 # #",
                (double[]){width, height, width, height});
     stream_text(svg->out, "\" font-family=\"");
-    if (page->font) { /* --font refuses names with quotes */
+    if (page->font) { /* quotes are safe: --font refuses names that contain quotes */
         stream_char(svg->out, '\'');
         put_text(svg, page->font);
         stream_text(svg->out, "', ");

@@ -1,5 +1,5 @@
-/* tex_canvas.c: pictures as TikZ, with the same layout as other formats. Cells, of which there may
- * be thousands, are drawn by pgf, the layer below TikZ. */
+/* tex_canvas.c: draws pictures as TikZ, with the same layout as other formats. Cells, of which
+ * there may be thousands, are drawn by pgf, the layer below TikZ. */
 #include "draw/canvas.h"
 
 #include <string.h>
@@ -8,7 +8,8 @@
 
 /* --- characters ------------------------------------------------------------------------------- */
 
-/* Characters that TeX treats specially, that its oldest fonts (OT1) lack, or that labels have. */
+/* Characters that need a replacement: TeX treats them specially, its oldest fonts (OT1) lack them,
+ * or they occur in labels. */
 static const struct {
     const char *sign, *latex;
 } signs[] = {
@@ -54,7 +55,8 @@ static void put_letters(struct canvas *tex, const char *text)
         uint32_t letter = 0;
         size_t length = utf8_step(&letter, text + at, size - at);
         size_t i = 0;
-        /* control characters, U+FFFE, U+FFFF and the like of other planes */
+        /* control characters, and the last two code points of each plane, such as U+FFFE and
+         * U+FFFF */
         if (letter < ' ' || (letter >= 0x7f && letter < 0xa0) || (letter & 0xfffe) == 0xfffe)
             letter = UTF8_REPLACEMENT;
         tex->has_scripts |=
@@ -65,7 +67,7 @@ static void put_letters(struct canvas *tex, const char *text)
         if (i < SIGNS)
             stream_text(tex->out, signs[i].latex);
         else if (letter == ' ' && at > 0 && text[at - 1] == ' ')
-            stream_text(tex->out, "\\ "); /* TeX merges several spaces */
+            stream_text(tex->out, "\\ "); /* TeX would merge several plain spaces */
         else if (letter < 0x7f)
             stream_char(tex->out, (char)letter);
         else if (letter == UTF8_REPLACEMENT)
@@ -166,7 +168,8 @@ static void put_cells(struct canvas *tex, struct box box, const struct cells *ce
     const unsigned char *levels = cells->levels;
     canvas_put(tex, "\\attncells{#}{#}", (double[]){box.x, -box.y});
     stream_format(tex->out, "{%.5f}{%.5f}\n", box.width / (double)cells->columns,
-                  box.height / (double)cells->rows); /* precise enough for the last of many cells */
+                  /* enough digits to place the last of many cells */
+                  box.height / (double)cells->rows);
     for (size_t i = 0; i < cells->rows * cells->columns; i++) {
         struct colour colour = ramp->colours[levels[i]];
         if (levels[i] == 0)
@@ -186,7 +189,8 @@ static void close_part(struct canvas *tex)
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-/* Outside of a document, the file is itself a document, whose page is as large as the picture. */
+/* The beginning of the file: outside of a document, the file is itself a document, whose page is as
+ * large as the picture. */
 static const char alone[] =
     "% In a document: \\usepackage{tikz}, then \\input this file. Alone: pdflatex, or lualatex, "
     "which has\n"
@@ -213,8 +217,8 @@ static const char alone[] =
     "    \\shipout\\box0\\end{document}}\n"
     "\\fi\n";
 
-/* Macros of the file's drawing commands. Cells overlap the next ones slightly: viewers antialias
- * edges, and the background would shine through. */
+/* TeX macros for the drawing commands of the file. Cells overlap the next cells slightly: viewers
+ * antialias edges, and the background would shine through. */
 static const char macros[] =
     "\\attnopen\n"
     "\\begingroup\n"

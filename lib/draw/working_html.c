@@ -1,12 +1,12 @@
-/* working_html.c: tables with their working as a page without scripts or network access; light or
- * dark as the browser prefers, and black on white in print. */
+/* working_html.c: writes tables with their working as a page without scripts or network access;
+ * light or dark as the browser prefers, and black on white in print. */
 #include <string.h>
 
 #include "base/language.h"
 #include "draw/page.h"
 #include "write/working.h"
 
-static const double bar_em = 7; /* bar length for a weight of 1 */
+static const double bar_em = 7; /* length in em of the bar for a weight of 1 */
 
 static void html_plain(struct buf *out, const char *text)
 {
@@ -112,7 +112,8 @@ static void html_chapter(struct document *document)
     buf_text(out, "</dl>\n");
 }
 
-/* Begin the page, in a list of chapters with links to them. Its <title> begins with the text. */
+/* Begin the page; if the report is a list of chapters, with links to them. The page's <title>
+ * begins with the text. */
 static int html_beginning(struct document *document)
 {
     struct buf *out = &document->text;

@@ -7,13 +7,13 @@
  *     1:is,0.25,0.75                     weights,0,0,1:is,0.25,0.75
  *                                        weights,0,1,0:Life,1,0
  *
- * One matrix is also such a table, if its stream has columns of the input; they come before tensor.
+ * If the output has columns of the input, one matrix is also such a table; they come before tensor.
  *
  * In pandas, one head is `t[(t.layer == 0) & (t["head"] == 3)].set_index("row").iloc[:, 3:]`; in
  * gnuplot, with commas as separator, `plot "< grep -e ^tensor -e ^weights,0,3, heads.csv |
  * cut -d, -f4-" matrix rowheaders columnheaders with image`.
  *
- * tidy has a line for each result in a table, and for each visible cell of a matrix. */
+ * tidy writes a line for each result in a table, and for each visible cell of a matrix. */
 
 #include <math.h>
 #include <stdlib.h>
@@ -27,8 +27,9 @@
 #include "write/format.h"
 #include "write/text.h"
 
-/* Append a text as it is, but with controls as \xNN, except white space, and with U+FFFD for bytes
- * that are not UTF-8. Terminals (base/stream.h) escape other invisible characters. */
+/* Append a text as it is, except control characters other than white space, which become \xNN, and
+ * bytes that are not UTF-8, which become U+FFFD. Terminals (base/stream.h) escape other invisible
+ * characters. */
 static void append_safe(struct buf *out, const char *text, size_t size)
 {
     char sign[TERMINAL_SIGN_BYTES];
@@ -36,7 +37,7 @@ static void append_safe(struct buf *out, const char *text, size_t size)
     for (size_t at = 0, length; at < size; at += length) {
         length = utf8_step(&c, text + at, size - at);
         if (c == UTF8_REPLACEMENT) {
-            buf_text(out, "\xef\xbf\xbd"); /* U+FFFD */
+            buf_text(out, "\xef\xbf\xbd"); /* the character U+FFFD in UTF-8 */
         } else if ((c < 0x20 || (c >= 0x7f && c < 0xa0)) && utf8_class(c) != UTF8_SPACE) {
             terminal_sign(sign, text + at, length);
             buf_text(out, sign);
@@ -68,7 +69,8 @@ void csv_field(struct buf *out, const char *text)
 
 /* --- excel: what spreadsheets of a locale open ------------------------------------------------ */
 
-/* Languages and locales that write 0,5, and locales of these languages that write 0.5. */
+/* Languages and locales that write 0,5 with a comma, then locales of these languages that write
+ * 0.5. */
 static const char decimal_commas[] =
     "af az be bg bs ca cs da de el es et eu fi fr gl hr hu hy id is it ka kk ky lt lv mk nb nl nn "
     "no pl pt ro ru sk sl sq sr sv tr uk uz vi";
@@ -105,8 +107,8 @@ static void set_locale(struct writer *writer)
         writer->decimal == ',' || (has_point && strcmp(language, "es") != 0) ? ';' : ',';
 }
 
-/* Convert a line of CSV: numbers and separators of the locale, and an apostrophe before texts that
- * a spreadsheet would evaluate. */
+/* Convert a line of CSV for a spreadsheet: numbers and separators as in the locale, and an
+ * apostrophe before texts that a spreadsheet would evaluate. */
 static void convert_line(struct writer *writer, struct buf *line, struct err *err)
 {
     struct arena arena = {0};
@@ -136,8 +138,8 @@ static void convert_line(struct writer *writer, struct buf *line, struct err *er
 
 /* --- cells ------------------------------------------------------------------------------------ */
 
-/* A line, or part of one. The same functions write the header and the rows: names of columns in the
- * header, cells in rows. */
+/* A line of CSV, or a part of a line. The same functions write the header and the rows: names of
+ * columns in the header, cells in rows. */
 struct csv_line {
     struct writer *writer;
     struct buf *out;
@@ -145,8 +147,8 @@ struct csv_line {
     struct err *err;
 };
 
-/* The number of leading columns: settings, columns of the input and, in tables of csv, the text of
- * the item. */
+/* The number of columns that precede the results: settings, columns of the input and, in tables of
+ * csv, the text of the item. */
 static size_t leading_count(const struct writer *writer)
 {
     bool has_tables = writer->format != &format_tidy && report_has_tables(writer->report);
@@ -160,8 +162,8 @@ static void add_field(struct buf *out, const char *text)
     buf_char(out, ',');
 }
 
-/* Append the name of a column, as attn_… if a leading column of the input has the name or, unless
- * the column leads (`leads`), a leading column of the table itself. */
+/* Append the name of a column, as attn_… if a leading column of the input has the same name or,
+ * unless this column leads (`leads`), a leading column of the table has. */
 static void add_name(struct csv_line *line, const char *name, bool leads)
 {
     struct writer *writer = line->writer;
@@ -187,7 +189,7 @@ static void add_text(struct csv_line *line, const char *name, const char *text)
         add_field(line->out, text);
 }
 
-/* Append an index (none if negative) or "mean". */
+/* Append an index, an empty cell if it is negative, or "mean". */
 static void add_index(struct csv_line *line, const char *name, ptrdiff_t index, bool mean)
 {
     if (line->is_header || mean || index < 0)
@@ -216,8 +218,8 @@ static void add_cell(struct csv_line *line, const struct column *column, size_t 
     buf_char(line->out, ',');
 }
 
-/* Append the cells that identify a report in its stream: the leading columns, the model, the
- text. */
+/* Append the cells that identify a report in the output: the leading columns, the model, the
+ * text. */
 static void add_identity(struct csv_line *line)
 {
     const struct identity *identity = &line->writer->report->identity;
@@ -230,8 +232,8 @@ static void add_identity(struct csv_line *line)
         add_index(line, "sentence", (ptrdiff_t)identity_text(identity), false);
 }
 
-/* Append the tensor, layer and head of a cell or row, such as "weights,0,1,"; "mean" for a mean.
- * Heads of keys or values are in a column of their own, if the report has any. */
+/* Append the tensor, layer and head of a cell or row, such as "weights,0,1,"; "mean" stands for a
+ * mean. If the report has key/value heads, they are in a column of their own. */
 static void add_sheet(struct csv_line *line, const struct sheet *sheet, size_t row, size_t column)
 {
     const struct report *report = line->writer->report;
@@ -240,7 +242,7 @@ static void add_sheet(struct csv_line *line, const struct sheet *sheet, size_t r
         sheet_layer_head(sheet, row, column, &layer, &head);
     add_text(line, "tensor", sheet->name);
     add_index(line, "layer", layer, sheet->mean_of_layers);
-    /* one key/value head for each query head, or none */
+    /* true if there is one key/value head for each query head, or none */
     bool of_queries = sheet->shared_by <= 1 && !sheet->of_copies;
     bool has_kv_heads = false, has_copies = false;
     add_index(line, "head", of_queries ? head : -1, of_queries && sheet->mean_of_heads);
@@ -264,7 +266,7 @@ static int send(struct csv_line *line)
     return failed;
 }
 
-/* End a line of cells that each have a comma, and send it. */
+/* End a line of cells, which all end in a comma, and write the line. */
 static int send_cells(struct csv_line *line)
 {
     line->out->size -= line->out->size > 0;
@@ -300,9 +302,9 @@ static int check_columns(const struct report *report, struct err *err)
                 first.columns.size, first.columns.name, first.name, other.columns.size,
                 other.columns.name, other.name);
     }
-    /* all texts share a source, but not their tokens or words */
+    /* columns are the same for all texts if they belong to the shared source */
     const struct tokenized *text = report_text_of(report, &first.columns);
-    bool of_own = !first.columns.joined && /* names are the same for all */
+    bool of_own = !first.columns.joined && /* joined columns have the same names in all texts */
                   (text == &report->text ||
                    (strcmp(first.columns.name, "key") == 0 && text != &report->source));
     if (identity_texts(&report->identity) > 1 && of_own)
@@ -314,7 +316,8 @@ static int check_columns(const struct report *report, struct err *err)
     return 0;
 }
 
-/* True if several matrices share the stream, or rows begin with columns of the input. */
+/* True if rows need leading columns: several matrices are in one table, or rows have columns of the
+ * input. */
 static bool has_leading(const struct writer *writer)
 {
     const struct report *report = writer->report;
@@ -322,7 +325,8 @@ static bool has_leading(const struct writer *writer)
            report->identity.count > 1 || report->identity.extra_count;
 }
 
-/* Write the first table, or the header of the matrices. Reports of a stream share one header. */
+/* Write the first table, or the header of the matrices. All reports in an output share one
+ * header. */
 static int csv_begin(struct writer *writer, struct err *err)
 {
     const struct report *report = writer->report;
@@ -388,7 +392,7 @@ static int excel_begin(struct writer *writer, struct err *err)
 {
     set_locale(writer);
     if (!writer->report->identity.index)
-        stream_text(writer->out, "\xef\xbb\xbf"); /* a byte order mark */
+        stream_text(writer->out, "\xef\xbb\xbf"); /* write a byte order mark */
     return csv_begin(writer, err);
 }
 
@@ -407,7 +411,8 @@ const struct format format_excel = {
 static const char *const row_names[] = {"row", "row_token", "row_segment"};
 static const char *const column_names[] = {"column", "column_token", "column_segment"};
 
-/* Append the number and the label of a position and, in pairs, the segment of its token. */
+/* Append the number and the label of a position and, in a pair of texts, the number of the token's
+ * text. */
 static void add_position(struct csv_line *line, const char *const names[3], size_t index,
                          const struct axis *axis)
 {
@@ -441,7 +446,8 @@ static int write_results(struct csv_line *line, const struct table *table)
             add_field(line->out, table->name);
             add_index(line, NULL, table_key(table, "layer", row), false);
             add_index(line, NULL, table_key(table, "head", row), false);
-            int position = table_key(table, "position", row); /* in tables by layer and token */
+            /* the token's position; only tables by layer and token have it */
+            int position = table_key(table, "position", row);
             buf_format(line->out, "%td,",
                        position >= 0 ? position : axis_number(&table->rows, row));
             add_field(line->out, table->rows.labels[row].plain);

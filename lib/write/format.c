@@ -1,4 +1,4 @@
-/* format.c: reports written to a stream, or as the files of a folder. */
+/* format.c: writes reports to a stream, or as the files of a folder. */
 #include "write/format.h"
 
 #include <string.h>
@@ -17,12 +17,14 @@ bool writer_at_last(const struct writer *writer)
 /* A folder being written, and its open file. */
 struct folder_files {
     const struct target_folder *target;
-    struct buf path; /* its first `folder_size` bytes are the folder with a slash */
+    /* path of the open file; its first `folder_size` bytes are the folder with a slash */
+    struct buf path;
     size_t folder_size;
     bool made, complete; /* `made`: the subfolder of a text was created */
     enum format_unit unit;
-    struct report report; /* the part of the report in the file, as if it were alone */
-    struct array one;     /* the file's tensor or head */
+    /* the part of the report that is in the open file, as a report of its own */
+    struct report report;
+    struct array one; /* the tensor or head in the open file */
     struct stream stream;
     struct writer writer;
     struct buf entries; /* items of `files` in manifest.json */
@@ -62,7 +64,7 @@ static int close_file(struct writer *writer, struct err *err)
     return stream_end(&folder->stream, failed, err);
 }
 
-/* Begin the path with DIR/ or, for one of several texts, with DIR/0000/, which is created. */
+/* Begin `path` with DIR/ or, for one of several texts, with DIR/0000/, and create this folder. */
 static int open_folder(struct folder_files *folder, const struct identity *identity,
                        struct err *err)
 {
@@ -75,7 +77,7 @@ static int open_folder(struct folder_files *folder, const struct identity *ident
         buf_format(path, "%04zu", identity->index);
         if (buf_check(path, err) ||
             target_folder_open_inside(&inner, path->bytes, folder->target, err))
-            return -1; /* the lock is held for the outer folder */
+            return -1; /* fails; the lock for the outer folder is still held */
         folder->made = true;
         buf_char(path, '/');
     }
@@ -108,7 +110,7 @@ static int folder_begin(struct writer *writer, const struct target_folder *targe
     *folder =
         (struct folder_files){.target = target, .unit = writer->format->unit, .report = *report};
     if (writer->format->is_picture && style && style->view == VIEW_OVERLAY)
-        folder->unit = UNIT_ARRAY; /* one picture shows all heads */
+        folder->unit = UNIT_ARRAY; /* a file contains all heads: one picture shows them */
     struct identity *identity = &folder->report.identity;
     identity->index = identity->texts = 0;
     identity->count = 1;
@@ -134,11 +136,11 @@ static int folder_begin(struct writer *writer, const struct target_folder *targe
             return -1;
     }
     if (!shared)
-        folder->report.identity.extra_count = 0; /* files of matrices lack the leading columns */
+        folder->report.identity.extra_count = 0; /* files of matrices have no leading columns */
     return 0;
 }
 
-/* Choose the file's part of the report: a tensor or one head. Returns its name. */
+/* Choose the part of the report for the next file: a tensor or a head. Returns the part's name. */
 static const char *choose_share(struct writer *writer, char stem[SHEET_NAME_BYTES],
                                 const struct sheet *sheet)
 {
@@ -171,7 +173,7 @@ static int folder_sheet(struct writer *writer, const struct sheet *sheet, struct
     return ends && !shared ? close_file(writer, err) : 0;
 }
 
-/* Write the header of a manifest and its entries, which are emptied. */
+/* Write the header of a manifest and `entries`, which become empty. */
 static int put_manifest(struct stream *stream, const struct report *report, struct buf *entries,
                         struct err *err)
 {
@@ -258,7 +260,7 @@ void writer_release(struct writer *writer)
         writer_release(&folder->writer);
         if (folder->made && !folder->complete) {
             folder->path.bytes[folder->folder_size - 1] = '\0';
-            rmdir(folder->path.bytes); /* fails, as it should, if the folder is not empty */
+            rmdir(folder->path.bytes); /* keeps a folder that is not empty: then rmdir fails */
         }
         buf_release(&folder->path);
         buf_release(&folder->entries);

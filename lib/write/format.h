@@ -8,7 +8,7 @@
  *         writer_sheet(&writer, &sheet, err) || writer_end(&writer, err)) ...
  *     writer_release(&writer);
  *
- * Formats that need all values at once (pictures, pages, text) implement `write` instead, and
+ * Formats that need all values at once (pictures, pages, text) have a `write` instead, and
  * Markdown and its like have a `markup` (write/working.h) instead of functions. report_write writes
  * a report in memory in any format. Write errors are kept in the stream. */
 #pragma once
@@ -23,49 +23,54 @@
 
 struct page_facts; /* see draw/page.h */
 
-/* Origin of results: written into json, jsonl, safetensors, figures, pages and the manifest of a
- * folder. */
+/* The origin of results, which is written into json, jsonl, safetensors, figures, pages and the
+ * manifest of a folder. */
 struct provenance {
-    const char *version;             /* program version */
-    const char *command;             /* "run" */
-    const char *command_line;        /* without options that do not affect the result */
-    const struct model_hash *models; /* the model opened last is first */
-    bool is_batch;                   /* each report is of one model */
-    bool lists_inputs;               /* figures and pages: models, and `files` */
-    const struct file_hash *files;   /* input files */
+    const char *version;      /* program version */
+    const char *command;      /* name of the command, such as "run" */
+    const char *command_line; /* the command line, without options that do not affect the result */
+    /* list of the models; the model that was opened last is first */
+    const struct model_hash *models;
+    bool is_batch;                 /* each report belongs to only one of the models */
+    bool lists_inputs;             /* figures and pages list the models and `files` */
+    const struct file_hash *files; /* list of the input files */
 };
 
 struct file_hash {
-    const char *name; /* as in the command line */
+    const char *name; /* name of the file, as in the command line */
     char digits[SHA256_DIGITS + 1];
     const struct file_hash *next;
 };
 
 struct model_hash {
     const char *model;     /* model name as in the report */
-    const char *shown;     /* as in the command line */
+    const char *shown;     /* name of the model, as in the command line */
     const char *beginning; /* token that --special auto put before texts; NULL: none */
     char digits[WEIGHTS_SAMPLE_DIGITS + 1];
     const struct model_hash *next;
 };
 
-/* How large a report is for people, and how it is displayed. Zero: no limits, the default style. */
+/* How large a report is for people, and how it is displayed. If all members are 0, there are no
+ * limits, and the style is the default. */
 struct layout {
-    size_t columns;     /* text, explain in html: page width; 0: unlimited, PAGE_COLUMNS in html */
-    bool is_piped;      /* no terminal reads the output: tables of text are as wide as they need */
-    size_t lines;       /* text: limit of lines of a matrix or table; 0: none, explain shows all */
-    bool matrices;      /* explain also shows large matrices, abbreviated */
-    const char *locale; /* excel: de_DE; NULL: the environment's */
-    bool show_tokens;   /* text: begin with the table of tokens */
-    const struct style *style;             /* NULL: the default */
-    const struct page_facts *page;         /* html: additional facts; NULL: none */
-    void (*note)(const char *format, ...); /* gets notes for the user; NULL: there is none */
+    /* width of the page in formats text and, for explain, html; 0: unlimited, PAGE_COLUMNS in
+     * html */
+    size_t columns;
+    bool is_piped; /* no terminal shows the output: tables in text are as wide as they need to be */
+    size_t lines; /* in text, most lines of a matrix or table; 0: no limit, and explain shows all */
+    bool matrices;      /* explain also shows large matrices, with parts left out */
+    const char *locale; /* locale for excel, such as de_DE; NULL: the locale of the environment */
+    bool show_tokens;   /* text begins with the table of tokens */
+    const struct style *style; /* colours and form of figures and tables; NULL: the default style */
+    const struct page_facts *page; /* additional facts for html pages; NULL: none */
+    /* a function that prints a note for the user; NULL: notes are dropped */
+    void (*note)(const char *format, ...);
 };
 
-/* Content of one file in a folder. */
+/* What one file in a folder contains: a text's report, an array, or a sheet. */
 enum format_unit { UNIT_TEXT, UNIT_ARRAY, UNIT_SHEET };
 
-/* Display options that affect a format. */
+/* Bits for the display options that affect a format. */
 enum format_display {
     DISPLAY_VIEW = 1,      /* --view */
     DISPLAY_CELLS = 2,     /* --cells */
@@ -90,37 +95,40 @@ typedef int writer_sheet_step(struct writer *writer, const struct sheet *sheet, 
 
 struct format {
     const char *name;   /* value of --format */
-    const char *like;   /* another format, of whose properties it has all; NULL: none */
+    const char *like;   /* name of a format with the same properties; NULL: none */
     const char *ending; /* file name extension with its dot */
     const char *about;  /* line of help */
     enum format_unit unit;
     unsigned display; /* bits DISPLAY_… */
-    bool for_people;  /* shows less by default: the last layer, and the first number of several */
+    /* for people: by default shows less, as only the last layer, or the first of several numbers */
+    bool for_people;
     bool is_picture;
-    bool for_files;              /* binary or large: refused on a terminal */
-    bool single_text;            /* at most one report per file, unless they are stacked */
-    bool has_tables;             /* false: the numbers of tables are written as sheets */
-    bool has_tokens;             /* writes tokens even without arrays */
-    bool keeps_shape;            /* arrays have the shapes of their sites */
-    bool can_show_all;           /* readers can show and hide the first token */
-    bool has_origin;             /* writes provenance */
-    int cell_bytes;              /* bytes of a number in a large matrix, about */
-    const char *show;            /* default of --show; NULL: weights */
-    const char *show_of_encoder; /* default for models with an encoder; NULL: all weights */
+    bool for_files;    /* output is binary or large: refused on a terminal */
+    bool single_text;  /* a file contains only one report, unless reports are stacked */
+    bool has_tables;   /* writes tables; false: the numbers of tables are written as sheets */
+    bool has_tokens;   /* writes tokens even if the report has no arrays */
+    bool keeps_shape;  /* arrays are written in the shapes of their sites */
+    bool can_show_all; /* readers can show and hide the first token */
+    bool has_origin;   /* writes the provenance */
+    int cell_bytes;    /* approximate bytes of a number in a large matrix */
+    const char *show;  /* default of --show; NULL: weights */
+    /* default of --show for models with an encoder; NULL: all weights */
+    const char *show_of_encoder;
     writer_step *begin;
     writer_sheet_step *sheet;
-    writer_step *end;     /* NULL: no action, also of `begin` and `sheet` */
+    writer_step *end;     /* `begin`, `sheet` and `end` write a report in steps; NULL: no action */
     report_writer *write; /* writes all values at once, instead of `begin`, `sheet` and `end` */
-    const struct markup *markup; /* of a text with marks, instead of functions (write/working.h) */
-    int (*check)(struct err *err); /* refuses if programs or fonts are missing; NULL: no check */
+    /* marks of a markup language, instead of functions (write/working.h); NULL: none */
+    const struct markup *markup;
+    int (*check)(struct err *err); /* fails if programs or fonts are missing; NULL: no check */
 };
 
 /* Define a format in its file: FORMAT_ROW(csv, ".csv", "a table", UNIT_SHEET, .begin = …). */
 #define FORMAT_ROW(name, ending, ...) \
     const struct format format_##name = {#name, NULL, ending, __VA_ARGS__};
 
-/* All formats, in the order of help; the first is the default. The first FORMATS_OF_WORKING write
- * table.working (lens/sheet.h): explain has those. */
+/* All formats, in the order of help; the first is the default. The first FORMATS_OF_WORKING formats
+ * can write table.working (lens/sheet.h); explain offers these. */
 #define FORMATS(row)                                                                              \
     row(text) row(markdown) row(html) row(json) row(csv) row(excel) row(tidy) row(jsonl) row(npy) \
         row(npz) row(safetensors) row(svg) row(tex) row(png) row(pdf)
@@ -132,12 +140,13 @@ FORMATS(FORMAT_DECLARE)
 
 /* --- writing a report ------------------------------------------------------------------------- */
 
-/* A stream, or an open folder. A folder gets a file for each matrix, tensor, table or text (several
- * texts: in subfolders DIR/0000/, …), and finally manifest.json: the origin, and the tensors or
- * tables of each file. Files are complete or absent. */
+/* Where reports are written: a stream, or an open folder. A folder gets a file for each matrix,
+ * tensor, table or text (if there are several texts, in subfolders DIR/0000/, …), and finally
+ * manifest.json: the origin, and the tensors or tables in each file. Files are complete or
+ * absent. */
 struct target {
     struct stream *stream;
-    const struct target_folder *folder; /* NULL: use the stream */
+    const struct target_folder *folder; /* folder for the files; NULL: use the stream */
 };
 
 /* A report being written. */
@@ -146,38 +155,40 @@ struct writer {
     struct stream *out;
     const struct report *report;
     const struct layout *layout;
-    size_t array, sheet; /* next sheet: index of its array, and index in that array */
+    /* the next sheet: `array`: index of its array; `sheet`: its index in this array */
+    size_t array, sheet;
     struct json_writer json;
-    char separator, decimal;  /* for excel */
-    struct buf line, columns; /* for the format's use; released by the writer */
-    struct zip_writer zip;    /* of npz, whose tensors have these names and shapes */
+    char separator, decimal;  /* characters for excel: between cells, and in decimal numbers */
+    struct buf line, columns; /* memory for the format's functions; released by the writer */
+    struct zip_writer zip;    /* for npz: the file; next, names and shapes of its tensors */
     const struct safetensors_tensor *tensors;
-    struct folder_files *folder; /* NULL: writes to a stream */
+    struct folder_files *folder; /* the folder that is written; NULL: reports go to a stream */
     struct arena arena;
 };
 
-/* Begin writing a report, which must outlive the writer; its arrays need no values yet. Unless the
- * report is in memory, the format must have `sheet`. */
+/* Begin writing a report, which must outlive the writer. Its arrays need no values yet. Unless all
+ * values are in memory, the format must have `sheet`. */
 int writer_begin(struct writer *writer, const struct format *format, const struct target *target,
                  const struct report *report, const struct layout *layout, struct err *err);
 int writer_sheet(struct writer *writer, const struct sheet *sheet, struct err *err);
 int writer_end(struct writer *writer, struct err *err);
 
-void writer_release(struct writer *writer); /* removes incomplete files */
+void writer_release(struct writer *writer); /* also removes incomplete files */
 
 /* True if the next sheet is the last one of its array. */
 bool writer_at_last(const struct writer *writer);
 
-/* Copy a report without tables: its arrays or, if none, its tables as arrays. */
+/* Copy a report without tables: its arrays or, if it has none, its tables as arrays. */
 int report_as_arrays(struct report *copy, const struct report *report, bool for_picture,
                      struct arena *arena, struct err *err);
 
-/* Write a report in memory; formats without tables get them as sheets. */
+/* Write a report whose values are in memory. Formats that cannot write tables get them as
+ * sheets. */
 int report_write(const struct format *format, const struct target *target,
                  const struct report *report, const struct layout *layout, struct err *err);
 
 /* Write a manifest of files that a command has written, each with a table: the header of the
- * report, whose identity has the provenance, and the list of files [count]. */
+ * report, whose identity contains the provenance, and the list of files [count]. */
 struct table_file {
     const char *name, *table;
 };
@@ -186,8 +197,9 @@ int manifest_write(struct stream *stream, const struct report *report,
 
 /* --- functions of the formats ----------------------------------------------------------------- */
 
-/* JSON members for other documents: command and provenance (NULL: neither), model, texts with their
- * tokens, selection; for one array "layer": 3, "heads": [0, 2] (null if it has none). */
+/* Write members of JSON for other documents: command and provenance (NULL: neither), model, texts
+ * with their tokens, and selection; for a single array "layer": 3, "heads": [0, 2] (null if it has
+ * no heads). */
 void json_report_origin(struct json_writer *json, const struct report *report,
                         const struct provenance *provenance);
 void json_report_selection(struct json_writer *json, const struct array *array);
@@ -195,16 +207,16 @@ void json_report_selection(struct json_writer *json, const struct array *array);
 /* Append a result, without tables and arrays, as one line of JSON: metadata for other formats. */
 void json_report_metadata(struct buf *out, const struct report *report);
 
-/* The name of the model of a report: of figures and pages as in the command line. */
+/* The name of a report's model; in figures and pages, as in the command line. */
 const char *report_model_name(const struct report *report);
 
-/* Append {"provenance": …} without ids, as one line that can stand in an HTML element: for figures
- * that have no other metadata. `report->identity.provenance` must be set. */
+/* Append {"provenance": …} without ids, as one line that is valid inside an HTML element, for
+ * figures that have no other metadata. `report->identity.provenance` must be set. */
 void json_report_command(struct buf *out, const struct report *report);
 
 /* True for names such as de_DE, de, de_DE.UTF-8 and C. */
 bool locale_is_valid(const char *name);
 
-/* Append a CSV field (RFC 4180), also quoted if a spreadsheet would read it as a formula. Control
- * characters but white space become \xNN, invalid UTF-8 becomes U+FFFD. */
+/* Append a CSV field (RFC 4180), quoted also if a spreadsheet would read it as a formula. Control
+ * characters other than white space become \xNN, invalid UTF-8 becomes U+FFFD. */
 void csv_field(struct buf *out, const char *text);

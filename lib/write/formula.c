@@ -13,9 +13,9 @@ struct rest {
     const char *at, *end;
 };
 
-typedef int char_class(int c); /* isalnum and others */
+typedef int char_class(int c); /* a function such as isalnum */
 
-/* The size of a run of characters of a class, from an offset on. */
+/* The number of characters of a class that follow each other from offset `from` on. */
 static size_t run_of(const struct rest *rest, size_t from, char_class *is)
 {
     size_t size = from;
@@ -47,8 +47,8 @@ static struct rest take_character(struct rest *rest)
     return take(rest, size);
 }
 
-/* Consume a parenthesised group and return the text inside (without a ")", all that is left). If no
- * group starts here, consume and return `bare` bytes. */
+/* Consume a group in parentheses and return the text inside; if ")" is missing, the whole rest. If
+ * no group starts here, consume and return `bare` bytes. */
 static struct rest take_group(struct rest *rest, size_t bare)
 {
     size_t depth = 0;
@@ -99,7 +99,7 @@ static void add_number(struct buf *out, struct rest *rest)
     rest->at += size;
 }
 
-/* Append a word or a symbol. A space must end a LaTeX command before a letter. */
+/* Append a word or a symbol. In LaTeX, a space must follow a command before a letter. */
 static void add_sign(struct buf *out, struct rest sign)
 {
     static const char *const signs[][2] = {
@@ -125,7 +125,7 @@ static void add_sign(struct buf *out, struct rest sign)
     buf_format(out, is_word && size > 1 ? "\\mathrm{%.*s}" : "%.*s", size, sign.at);
 }
 
-/* Consume a factor, or a whole sum: e^(x - max), tanh(x), (a + b), Σ_t x_t. */
+/* Consume a factor or a whole sum, such as e^(x - max), tanh(x), (a + b), Σ_t x_t. */
 static struct rest take_operand(struct rest *rest)
 {
     const char *first = rest->at;
@@ -153,7 +153,7 @@ static void add_braces(struct buf *out, const char *before, struct rest part)
     buf_char(out, '}');
 }
 
-/* Append a / b as a fraction; false if there is none here. */
+/* Append a / b as a fraction; false if no fraction begins here. */
 static bool add_fraction(struct buf *out, struct rest *rest)
 {
     struct rest after = *rest;
@@ -173,7 +173,7 @@ static void add_latex(struct buf *out, struct rest rest)
     while (rest.at < rest.end) {
         if ((rest.at == first || strchr(" (", rest.at[-1])) && add_fraction(out, &rest))
             continue;
-        /* LaTeX would join words */
+        /* LaTeX would join words without a space between them */
         bool after_word =
             rest.at > first && (isalnum((unsigned char)rest.at[-1]) || rest.at[-1] == ')');
         if (after_word && *rest.at == ' ' && run_of(&rest, 1, isalnum)) {
@@ -220,7 +220,7 @@ void html_text(struct buf *out, const char *text, size_t size)
     }
 }
 
-/* Append HTML: single letters are in italics, words upright. */
+/* Append a formula as HTML: single letters in italics, words upright. */
 static void add_html(struct buf *out, struct rest rest)
 {
     while (rest.at < rest.end) {
@@ -237,7 +237,7 @@ static void add_html(struct buf *out, struct rest rest)
             buf_text(out, "<sup>");
             add_html(out, take_group(&rest, run_of(&rest, 0, isalnum)));
             buf_text(out, "</sup>");
-        } else if (begins(&rest, "√")) { /* with a bar above all of its operand */
+        } else if (begins(&rest, "√")) { /* a root has a bar above its whole operand */
             rest.at += strlen("√");
             buf_text(out, "<math><msqrt><mtext><span>");
             add_html(out, take_group(&rest, strcspn(rest.at, " /)]")));

@@ -5,7 +5,7 @@
  *      "sentence": "Life is", "tokens": [{"id": 0, "text": "Life", "start": 0, "end": 4}, …],
  *      "tensors": {"h.0.weights": [[[1, 0], [0.5, 0.5]]]}}
  *
- * Some optional members: `source` (cross-attention), `heads` (a selection), `mean` (["heads",
+ * Some optional members: `source` (cross-attention), `heads` (if selected), `mean` (["heads",
  * "layers"]) and `layers` (of means), `words` (if axes count words), `first_shown` (if axes omit
  * the first token), "precision": "bf16" (unless it is f32), "mechanism": "attention window:4" (with
  * such options). For a text given as ids, `sentence` is null and tokens have no offsets.
@@ -48,8 +48,8 @@ void json_report_selection(struct json_writer *json, const struct array *array)
         json_put_integers(json, "copies", array->heads.numbers, array->heads.size);
 }
 
-/* Put a token. Invalid UTF-8, such as a part of a character, becomes U+FFFD in "text"; "bytes" then
- * has the exact bytes. */
+/* Put a token. Invalid UTF-8, such as a part of a character, becomes U+FFFD in "text"; then "bytes"
+ * contains the exact bytes. */
 static void put_token(struct json_writer *json, const struct tokenized *tokenized, size_t index)
 {
     const struct token *token = &tokenized->tokens[index];
@@ -71,7 +71,8 @@ static void put_token(struct json_writer *json, const struct tokenized *tokenize
     json_put_close(json, '}');
 }
 
-/* Put a text with its tokens; if axes count words, also the words and the tokens of each. */
+/* Put a text with its tokens. If axes count words, also put the words and the tokens of each
+ * word. */
 static void put_reading(struct json_writer *json, const struct tokenized *tokenized,
                         const char *const names[3])
 {
@@ -79,7 +80,7 @@ static void put_reading(struct json_writer *json, const struct tokenized *tokeni
         json_put_bytes(json, names[0], tokenized->raw, tokenized->size);
     else
         json_put_text(json, names[0], NULL);
-    if (tokenized->raw && !tokenized->count) /* a table lists the tokens */
+    if (tokenized->raw && !tokenized->count) /* the tokens are in a table instead */
         return;
     json_put_open(json, names[1], '[');
     for (size_t i = 0; i < tokenized->count; i++)
@@ -98,7 +99,7 @@ static void put_reading(struct json_writer *json, const struct tokenized *tokeni
     json_put_close(json, ']');
 }
 
-/* Put the axes that tensors are averaged over, and the layers of means. */
+/* Put the axes over which tensors are averaged, and the layers that means include. */
 static void put_means(struct json_writer *json, const struct report *report)
 {
     const struct layers *layers = &report->layers;
@@ -125,7 +126,7 @@ static void put_means(struct json_writer *json, const struct report *report)
         json_put_integers(json, "\n encoder_layers", encoder_layers->items, encoder_layers->count);
 }
 
-/* Put the ids, and the positions of tokens that the tokenizer added. */
+/* Put the ids of a text, and the positions of tokens that the tokenizer added. */
 static void put_ids(struct json_writer *json, const char *const names[2],
                     const struct tokenized *tokenized)
 {
@@ -150,7 +151,7 @@ static void put_input(struct json_writer *json, const char *name, const char *di
     json_put_close(json, '}');
 }
 
-/* The model of a report; NULL: none or several. */
+/* Find the model of a report; NULL: the report has none or several. */
 static const struct model_hash *find_model(const struct report *report,
                                            const struct provenance *provenance)
 {
@@ -182,7 +183,8 @@ static void put_provenance(struct json_writer *json, const struct report *report
         return;
     json_put_open(json, "models", '[');
     for (const struct model_hash *each = provenance->models; each; each = each->next)
-        if (!provenance->is_batch || each == model) /* a resumed batch opens other models before */
+        /* list only the report's model: a resumed batch opens other models before it */
+        if (!provenance->is_batch || each == model)
             put_input(json, each->shown, each->digits);
     json_put_close(json, ']');
     json_put_open(json, "files", '[');
@@ -227,7 +229,8 @@ void json_report_origin(struct json_writer *json, const struct report *report,
     }
     if (report->heads)
         json_put_integers(json, "\n heads", report->heads, report->head_count);
-    for (size_t i = report->array_count; i-- > 0;) { /* selections are equal in all tensors */
+    /* all tensors have the same selection of heads */
+    for (size_t i = report->array_count; i-- > 0;) {
         const struct array *array = &report->arrays[i];
         shared = array->shared_by && array->heads.name ? array : shared;
         queries = array_selects(array, &array->rows) ? array : queries;
@@ -291,7 +294,7 @@ static void put_units(struct json_writer *json, const struct report *report)
 
 /* --- tensors ---------------------------------------------------------------------------------- */
 
-/* Put the axes of tensors that belong to no site. */
+/* Put the axes of tensors that do not belong to a site. */
 static void put_axes(struct json_writer *json, const struct report *report)
 {
     char name[SITE_NAME_BYTES];
@@ -321,9 +324,9 @@ static void put_axes(struct json_writer *json, const struct report *report)
 
 /* --- tables with their working ---------------------------------------------------------------- */
 
-/* data/schemas/explain.json describes the document. "given" has the operands, from which all other
- * numbers follow. Members that a table lacks are omitted; empty cells and minus infinity are null.
- */
+/* The JSON of explain, which data/schemas/explain.json describes. "given" contains the operands,
+ * from which all other numbers follow. Members that a table lacks are omitted; empty cells and
+ * minus infinity are null. */
 
 static void put_formula(struct json_writer *json, const char *name, const char *formula,
                         struct buf *latex)
@@ -336,7 +339,7 @@ static void put_formula(struct json_writer *json, const char *name, const char *
     json_put_close(json, '}');
 }
 
-/* Put a row's number, or its vector. */
+/* Put the number of a row, or its vector, in a column. */
 static void put_vector(struct json_writer *json, const char *name, const struct column *column,
                        const float *values)
 {
@@ -346,7 +349,7 @@ static void put_vector(struct json_writer *json, const char *name, const struct 
         json_put_float(json, name, *values);
 }
 
-/* Put a number for each row, or an array of vectors. */
+/* Put a column: a number for each row, or an array of vectors. */
 static void put_vectors(struct json_writer *json, const struct column *column, size_t rows)
 {
     if (!column->width) {
@@ -403,8 +406,8 @@ static void put_working(struct json_writer *json, const struct table *table, str
     json_put_close(json, '}');
 }
 
-/* Whether one of the first `count` tables has an operand of this name, which has the same numbers
- * in all: a limit of queries, keys and values. */
+/* True if one of the first `count` tables has an operand called `name`, which has the same numbers
+ * in all tables: a limit of queries, keys and values. */
 static bool is_given(const struct report *report, size_t count, const char *name)
 {
     for (size_t i = 0; i < count; i++)
@@ -464,7 +467,7 @@ static int put_chapters(struct json_writer *json, const struct report *report, s
     return failed;
 }
 
-/* Open a result, and put its members up to the facts and the axes of tensors. */
+/* Open the object of a result, and put its members up to the facts and the axes of tensors. */
 static void put_head(struct json_writer *json, const struct report *report)
 {
     const struct table *facts = report->facts;
@@ -510,7 +513,8 @@ void json_report_command(struct buf *out, const struct report *report)
     json_put_close(&json, '}');
 }
 
-/* Several reports form an array, or lines. json_end writes the last brace. */
+/* Begin a report. Several reports form an array (json) or are lines (jsonl). json_end writes the
+ * last brace. */
 static int json_begin(struct writer *writer, struct err *err)
 {
     const struct identity *identity = &writer->report->identity;
@@ -520,7 +524,7 @@ static int json_begin(struct writer *writer, struct err *err)
     *json = (struct json_writer){.stream = writer->out, .one_line = one_line};
     if (identity->count > 1 && !one_line)
         stream_text(writer->out, identity->index == 0 ? "[" : ",\n");
-    put_head(json, report); /* errors stick to the stream */
+    put_head(json, report); /* errors are kept in the stream */
     if (report_chapter(report))
         return put_chapters(json, report, err);
     bool has_tables = report_has_tables(report);
@@ -539,7 +543,8 @@ static int json_begin(struct writer *writer, struct err *err)
     return 0;
 }
 
-/* A matrix of a site with one number for each row is written as a list of numbers. */
+/* Write a sheet. If a site has one number for each row, its matrix is written as a list of
+ * numbers. */
 static int json_sheet(struct writer *writer, const struct sheet *sheet, struct err *err)
 {
     char tensor[SITE_NAME_BYTES];

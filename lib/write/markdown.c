@@ -20,9 +20,9 @@
 
 #include "write/working.h"
 
-/* Append a text of one line, safe in a table cell. A backslash escapes anything that CommonMark, or
- * the tables and formulas of GitHub and pandoc, would treat as markup: some characters anywhere,
- * and -- and ..., which would become typographic signs. */
+/* Append a text of one line, escaped for a table cell. A backslash escapes anything that
+ * CommonMark, or the tables and formulas of GitHub and pandoc, would treat as markup: some
+ * characters anywhere, and -- and ..., which would become typographic signs. */
 static void markdown_text(struct buf *out, const char *text, size_t size)
 {
     static const char always[] = "\\`*_[]<>|$~^&#@'\"";
@@ -55,7 +55,7 @@ static void markdown_note(struct buf *out, const char *text)
     formula_prose(out, text, markdown_symbol, markdown_word);
 }
 
-/* Append the title of an element of a column: $q_{0}$, $(k_{j})_{0}$, or only its number. */
+/* Append the title of an element of a vector column: $q_{0}$, $(k_{j})_{0}$, or only its number. */
 static void markdown_title(struct buf *out, const struct grid_slot *slot)
 {
     const char *symbol = slot->column->title;

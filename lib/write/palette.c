@@ -14,7 +14,7 @@ struct colour colour_of_hex(uint32_t hex)
     return (struct colour){(uint8_t)(hex >> 16), (uint8_t)(hex >> 8), (uint8_t)hex};
 }
 
-/* Convert an sRGB byte to linear light, and back. */
+/* light_of converts an sRGB byte to linear light; byte_of converts back. */
 static float light_of(uint8_t byte)
 {
     float value = (float)byte / 255;
@@ -29,7 +29,8 @@ static uint8_t byte_of(float light)
     return (uint8_t)lroundf(255 * value);
 }
 
-/* Björn Ottosson's matrices, https://bottosson.github.io/posts/oklab/ (public domain). */
+/* Convert a colour to Oklab, with Björn Ottosson's matrices,
+ * https://bottosson.github.io/posts/oklab/ (public domain). */
 struct oklab oklab_of(struct colour colour)
 {
     float red = light_of(colour.red), green = light_of(colour.green), blue = light_of(colour.blue);
@@ -67,7 +68,7 @@ float oklab_distance(struct oklab a, struct oklab b)
     return sqrtf(lightness * lightness + along_a * along_a + along_b * along_b);
 }
 
-/* Choose by the contrast ratio of WCAG: (lighter + 0.05) / (darker + 0.05). */
+/* Choose black or white by the contrast ratio of WCAG: (lighter + 0.05) / (darker + 0.05). */
 struct colour colour_ink(struct colour ground)
 {
     float luminance = 0.2126f * light_of(ground.red) + 0.7152f * light_of(ground.green) +
@@ -157,8 +158,9 @@ void ramp_make(struct ramp *ramp, const struct palette *palette)
     fill(ramp, palette, last / 2, last, middle, RAMP_LEVELS - 1);
 }
 
-/* Okabe and Ito's palette, which is safe for all kinds of colour blindness; violet and grey replace
- * yellow and black, which are too light and too heavy for lines. Over 8 lines: hues in turn. */
+/* The colour of a line, from Okabe and Ito's palette, which is safe for all kinds of colour
+ * blindness; violet and grey replace yellow and black, which are too light and too heavy for lines.
+ * If there are more than 8 lines, their hues are evenly spaced. */
 struct colour palette_line(size_t index, size_t count)
 {
     static const uint32_t few[] = {0x0072b2, 0xd55e00, 0x009e73, 0xcc79a7,
@@ -212,7 +214,8 @@ struct extent norm_ends(const struct colour_norm *norm)
                            : (struct extent){fminf(extent.low, 0), extent.high};
 }
 
-/* Apply the scale to a number, clamped to low … high; the result is from 0 to 1. */
+/* Apply the scale to a number, which is clamped to the range from `low` to `high`. The result is
+ * from 0 to 1. */
 static float bend(enum style_scale scale, float value, float low, float high)
 {
     float share = high > low ? fminf(fmaxf((value - low) / (high - low), 0), 1) : 0;

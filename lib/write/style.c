@@ -11,8 +11,8 @@
 #define INCHES(inches) (72.0 * (inches))
 #define CENTIMETRES(cm) (72.0 * (cm) / 2.54)
 
-static const double FONT_SIZE = 7;       /* within Nature's limits of 5 and 7 points */
-static const double FONT_SIZE_TALK = 12; /* legible on a projected slide */
+static const double FONT_SIZE = 7;       /* points; within Nature's limits of 5 and 7 points */
+static const double FONT_SIZE_TALK = 12; /* points; legible on a projected slide */
 static const double NARROWEST = 72, WIDEST = 2880, ROUNDING = 1e-6;
 
 const struct style style_default = {0};
@@ -41,7 +41,7 @@ const struct venue venue_rows[] = {
 
 const size_t venue_count = sizeof venue_rows / sizeof *venue_rows;
 
-/* Find the index of a name; 0 if the name is NULL. */
+/* Find the index of a name among `names`. The index is 0 if the name is NULL. */
 static int find(size_t *index, const char *option, struct names names, const char *name,
                 struct err *err)
 {
@@ -49,7 +49,7 @@ static int find(size_t *index, const char *option, struct names names, const cha
     return name ? names_choose(index, names, option, name, err) : 0;
 }
 
-/* Parse LOW:HIGH. Bounds must suit a ramp that begins at 0 or has 0 in its middle. */
+/* Parse the range LOW:HIGH. The bounds must suit a ramp that begins at 0 or has 0 in its middle. */
 static int parse_bounds(struct extent *bounds, const char *text, struct err *err)
 {
     const char *colon = strchr(text, ':');
@@ -112,7 +112,7 @@ static int parse_width(struct figure_form *form, const char *text, struct err *e
     return 0;
 }
 
-enum { AROUND_MAX = 8 }; /* bytes of --panel-labels */
+enum { AROUND_MAX = 8 }; /* bytes of --panel-labels before and after the letter, at most */
 
 static const char *letter_of(const char *pattern)
 {
@@ -151,7 +151,7 @@ static int parse_tokens(struct figure_form *form, const char *text, struct err *
     return 0;
 }
 
-/* Parse LAYER.HEAD:ROW:COLUMN, LAYER:ROW:COLUMN or ROW:COLUMN. */
+/* Parse the place of a mark: LAYER.HEAD:ROW:COLUMN, LAYER:ROW:COLUMN or ROW:COLUMN. */
 static bool parse_mark(struct cell_mark *mark, const char *text, size_t size)
 {
     int end = 0;
@@ -222,7 +222,7 @@ int style_read(struct style *style, const struct style_words *given, struct err 
     struct style_words own = *given, *words = &own;
     bool bounds = words->range && strchr(words->range, ':');
     size_t preset, scale, range, view, cells, palette;
-    if (words->preset) { /* the only preset is talk */
+    if (words->preset) { /* talk is the only preset */
         own.cells = own.cells ? own.cells : "heat";
         own.mask = own.mask ? own.mask : "triangle";
         style->title = style->title ? style->title : "";
@@ -237,7 +237,7 @@ int style_read(struct style *style, const struct style_words *given, struct err 
         find(&palette, "--palette", NAMES(palette_rows, palette_count), words->palette, err))
         return -1;
     style->scale = (enum style_scale)scale;
-    style->range = (enum style_range)range; /* LOW:HIGH, with its colon, was handled above */
+    style->range = (enum style_range)range; /* the words LOW:HIGH were handled above */
     style->range_given = words->range;
     style->view = words->view ? (enum style_view)(view + 1) : VIEW_FIT;
     style->cells = words->cells ? (enum style_cells)(cells + 1) : CELLS_FIT;

@@ -16,10 +16,10 @@
 /* --- colours ---------------------------------------------------------------------------------- */
 
 struct colour {
-    uint8_t red, green, blue; /* sRGB */
+    uint8_t red, green, blue; /* components in sRGB */
 };
 
-struct colour colour_of_hex(uint32_t hex); /* such as 0x1a2b3c */
+struct colour colour_of_hex(uint32_t hex); /* from a number such as 0x1a2b3c */
 
 struct colour colour_ink(struct colour ground); /* black or white, whichever has more contrast */
 
@@ -29,7 +29,7 @@ struct oklab {
 };
 
 struct oklab oklab_of(struct colour colour);
-struct colour colour_of_oklab(struct oklab oklab); /* red, green and blue are clamped to sRGB */
+struct colour colour_of_oklab(struct oklab oklab); /* components outside of sRGB are clamped */
 float oklab_distance(struct oklab a, struct oklab b);
 
 /* A palette is perceptually uniform. Its lightness is monotonic (from the middle to either end, if
@@ -37,14 +37,15 @@ float oklab_distance(struct oklab a, struct oklab b);
 struct palette {
     const char *name;
     const char *about;
-    bool two_sided;     /* 0 is in the middle */
-    uint32_t stops[18]; /* two or more, followed by 0 */
+    bool two_sided;     /* 0 is in the middle of the palette, and both signs have colours */
+    uint32_t stops[18]; /* two or more colours as 0xRRGGBB, followed by 0 */
 };
 
 extern const struct palette palette_rows[];
 extern const size_t palette_count;
 
-const struct palette *palette_find(const char *name); /* NULL: unknown */
+/* finds a palette by its name; NULL: unknown */
+const struct palette *palette_find(const char *name);
 
 enum { RAMP_LEVELS = 256 };
 
@@ -62,22 +63,22 @@ struct colour palette_line(size_t index, size_t count);
 
 enum style_scale { COLOURS_LINEAR, COLOURS_SQRT, COLOURS_LOG };
 
-/* The set of numbers that shares one colour range. */
+/* Which numbers share one colour range: all, those in a head, or those in a row. */
 enum style_range { RANGE_ALL, RANGE_HEAD, RANGE_ROW };
 
-/* VIEW_FIT: as suits the data. Lines connect queries to keys, with a panel for each head or, in
- * an overlay, one for all heads of a layer. Bars show the values of largest magnitude, arrows
- * vectors of three numbers. */
+/* How figures show attention. VIEW_FIT: as suits the data. Lines connect queries to keys, with a
+ * panel for each head or, in an overlay, one panel for all heads of a layer. Bars show the values
+ * of largest magnitude, arrows show vectors of three numbers. */
 enum style_view { VIEW_FIT, VIEW_MATRIX, VIEW_LINES, VIEW_OVERLAY, VIEW_BARS, VIEW_ARROWS };
 
-/* CELLS_FIT: figures show colours, and numbers if they fit; text shows numbers, and colours if the
- * terminal has them. */
+/* What cells show. CELLS_FIT: figures show colours, and numbers if they fit; text shows numbers,
+ * and colours if the terminal has colours. */
 enum style_cells { CELLS_FIT, CELLS_NUMBERS, CELLS_HEAT, CELLS_BOTH };
 
 /* Colours supported by a terminal. */
 enum style_depth { DEPTH_NONE, DEPTH_256, DEPTH_FULL };
 
-/* Masked cells are hatched, or excluded from the frame. */
+/* How masked cells are drawn: hatched, or outside of the frame, which is then a triangle. */
 enum figure_mask { MASK_HATCH, MASK_TRIANGLE };
 
 /* Minimum and maximum of a range; low > high: empty. */
@@ -85,7 +86,8 @@ struct extent {
     float low, high;
 };
 
-/* A framed cell; layer or head -1: all. Rows and columns have the numbers of their axes. */
+/* A cell that gets a frame. Layer or head -1 means all. Rows and columns are numbered as on their
+ * axes. */
 struct cell_mark {
     int layer, head;
     size_t row, column;
@@ -95,11 +97,12 @@ enum { FIGURE_MARKS_MAX = 64 };
 
 /* Options of figures for print. */
 struct figure_form {
-    double width;     /* points; 0: natural width, up to two columns of a paper */
-    double font_size; /* points; less for numbers in small cells; 0: depends on the kind of text */
-    const char *font; /* font family; NULL: sans serif */
-    long long dpi;    /* resolution of PNG; 0: default */
-    const char *panel_labels; /* "(a)"; NULL: none */
+    double width; /* width in points; 0: natural width, up to two columns of a paper */
+    /* font size in points, smaller for numbers in small cells; 0: depends on the kind of text */
+    double font_size;
+    const char *font;         /* font family; NULL: sans serif */
+    long long dpi;            /* resolution of PNG; 0: default */
+    const char *panel_labels; /* label of the first panel, such as "(a)"; NULL: no labels */
     enum figure_mask mask;
     bool has_token_range; /* show only tokens first_token to last_token */
     size_t first_token, last_token;
@@ -112,15 +115,18 @@ struct style {
     enum style_range range;
     enum style_view view;
     enum style_cells cells;
-    bool range_given;              /* false: fractions such as attention have range 0 to 1 */
-    struct extent bounds;          /* of RANGE_ALL; both 0: not given */
-    const struct palette *palette; /* NULL: chosen by the numbers */
-    bool two_sided;                /* without `palette`: a two-sided one even without negatives */
-    const char *title;    /* NULL: model and text; "": none, subtitles of attentions only */
-    const char *language; /* of figures, pages and explanations, as in HTML; NULL: en */
+    /* a range is given; false: fractions such as attention have the range 0 to 1 */
+    bool range_given;
+    struct extent bounds;          /* range of colours for RANGE_ALL; both 0: not given */
+    const struct palette *palette; /* the palette; NULL: chosen by the numbers */
+    /* without `palette`, choose a two-sided palette even if no number is negative */
+    bool two_sided;
+    /* title of figures; NULL: model and text; "": none, only subtitles of attentions */
+    const char *title;
+    const char *language; /* language of figures, pages and explanations, as in HTML; NULL: en */
     bool hide_first;      /* pages begin without the first token, and can show it */
     enum style_depth depth;
-    bool dark; /* the terminal's background, if known */
+    bool dark; /* the background is dark: of the terminal, if that is known */
     struct figure_form form;
 };
 
@@ -137,25 +143,27 @@ extern const char *const style_preset_names[1];
 /* Column and text widths of papers; style.c gives the sources. */
 struct venue {
     const char *name, *about;
-    double width; /* points */
+    double width; /* width in points */
 };
 
 extern const struct venue venue_rows[];
 extern const size_t venue_count;
 
-/* Options as text; NULL: not given. The range may be LOW:HIGH. The width is like 3.25in, 8.25cm,
- * 82.5mm or 234pt, or a venue; it sets the font size to 7 points unless form.font_size is set.
- * Panel labels are a, A or 1 with text around it. Tokens are like 3-12, or 3. Marks are lists like
- * 4:2, 0:4:2 (layer 0) and 0.1:4:2 (layer 0, head 1). */
+/* The options of a style as text; NULL: not given. The range may be LOW:HIGH. The width is like
+ * 3.25in, 8.25cm, 82.5mm or 234pt, or a venue; it sets the font size to 7 points unless
+ * form.font_size is set. Panel labels are a, A or 1, with text around it. Tokens are like 3-12, or
+ * 3. Marks are lists like 4:2, 0:4:2 (layer 0) and 0.1:4:2 (layer 0, head 1). */
 struct style_words {
-    const char *preset; /* talk: heat, triangle, no title and 12 points, unless others are given */
+    /* "talk": heat, triangle, no title and 12 points, unless other options are given */
+    const char *preset;
     const char *scale, *range, *view, *cells, *palette;
     const char *width, *font, *panel_labels, *mask, *tokens;
     const char *const *marks;
     size_t mark_count;
 };
 
-/* Parse options; the title and form.font_size may be set before. Errors are usage errors. */
+/* Parse the options of a style. Its title and form.font_size may be set before. Errors are usage
+ * errors. */
 int style_read(struct style *style, const struct style_words *words, struct err *err);
 
 static inline bool style_is_untitled(const struct style *style)
@@ -170,22 +178,24 @@ static inline bool style_has_bounds(const struct style *style)
 
 enum { PANEL_LABEL_BYTES = 24 };
 
-/* Write the label of panel 0, 1, … for "(a)": (a), (b), …, (z), (aa), (ab). Returns `label`. */
+/* Write the label of panel number `panel`: with labels like "(a)", (a), (b), …, (z), (aa), (ab).
+ * Returns `label`. */
 const char *figure_form_label(char label[PANEL_LABEL_BYTES], const struct figure_form *form,
                               size_t panel);
 
 /* --- mapping numbers to colours --------------------------------------------------------------- */
 
-/* The ramp goes from the minimum (at most 0) to the maximum or, if two-sided, as is usual with
- * negative numbers, from 0 in the middle to the largest magnitude at either end. */
+/* A mapping from numbers to a ramp of colours. The ramp goes from the minimum (at most 0) to the
+ * maximum or, if two-sided, as is usual with negative numbers, from 0 in the middle to the largest
+ * magnitude at either end. */
 struct colour_norm {
     enum style_scale scale;
     bool two_sided;
     struct extent extent;
 };
 
-/* The position of a finite number on the ramp, from 0 to 1; its level (0 if not finite); and the
- * numbers at both ends of the ramp. */
+/* norm_share: the position of a finite number on the ramp, from 0 to 1. norm_level: the level of
+ * its colour, 0 if the number is not finite. norm_ends: the numbers at both ends of the ramp. */
 float norm_share(const struct colour_norm *norm, float value);
 unsigned norm_level(const struct colour_norm *norm, float value);
 struct extent norm_ends(const struct colour_norm *norm);
@@ -194,12 +204,13 @@ struct extent norm_ends(const struct colour_norm *norm);
 struct colour_norms {
     enum style_range range;
     const struct palette *palette;
-    struct colour_norm whole; /* all sheets; 0 to 1 for fractions unless a range is given */
-    struct extent found;      /* range of the numbers, ignoring bounds */
+    /* mapping for all sheets; the range of fractions is 0 to 1 unless a range is given */
+    struct colour_norm whole;
+    struct extent found; /* range of the numbers in the sheets, without regard to given bounds */
 };
 
-/* Map numbers of a range, or of sheets on a light background. `fraction`: the numbers are fractions
- * (sheet.h). */
+/* Make the colour mapping for numbers in a range (norms_of), or for sheets on a light background
+ * (norms_make). `fraction`: the numbers are fractions (sheet.h). */
 struct colour_norms norms_of(struct extent extent, bool fraction, const struct style *style,
                              bool dark);
 struct colour_norms norms_make(const struct sheet *sheets, size_t count, const struct style *style);
@@ -209,9 +220,11 @@ struct colour_norm norm_of_sheet(const struct colour_norms *norms, const struct 
 struct colour_norm norm_of_row(const struct colour_norms *norms, const struct sheet *sheet,
                                size_t row);
 
-/* "≤ " or "≥ " if numbers exceed the low or high end of the ramp, else "". */
+/* Prefix for the number at an end of the ramp: "≤ " or "≥ " if numbers exceed the low or high end,
+ * else "". */
 const char *norms_beyond(const struct colour_norms *norms, bool high);
 
-/* Range of the finite, visible numbers. */
+/* extent_of_sheet: the range of the finite, visible numbers. extent_join: the range that includes
+ * both ranges. */
 struct extent extent_of_sheet(const struct sheet *sheet);
 struct extent extent_join(struct extent a, struct extent b);

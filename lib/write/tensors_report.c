@@ -14,7 +14,8 @@
 #include "format/safetensors.h"
 #include "write/format.h"
 
-/* True for an array [head, token, dim] that is [token, head, dim] in the program of its name. */
+/* True if the array is [head, token, dim] here, but [token, head, dim] in the program whose name
+ * for it is used. */
 static bool has_heads_inside(const struct array *array)
 {
     const enum site_axes axes = site_axes(array->site);
@@ -27,8 +28,9 @@ static struct safetensors_tensor *name_tensors(const struct writer *writer, stru
     const struct report *report = writer->report;
     size_t count = report->array_count;
     bool stacked = writer->report->identity.stacked;
-    bool of_site = count && !report->arrays->name; /* of a command with --show */
-    bool of_layers = stacked && count; /* the tensors of one site in several layers, of one shape */
+    bool of_site = count && !report->arrays->name; /* the arrays belong to sites, as with --show */
+    /* the stack has one site in several layers, all of one shape */
+    bool of_layers = stacked && count;
     for (size_t i = 0; i < count; i++) {
         const struct array *first = report->arrays, *other = &first[i];
         if (other->name || other->site != first->site || other->heads.size != first->heads.size ||
@@ -91,7 +93,8 @@ static int tensors_begin(struct writer *writer, struct err *err)
     return 0;
 }
 
-/* An npy file cannot hold tokens or names: in a folder, its name and manifest.json supply them. */
+/* Begin an npy file, which cannot contain tokens or names: in a folder, the file's name and
+ * manifest.json give them. */
 static int array_begin(struct writer *writer, struct err *err)
 {
     struct safetensors_tensor *tensors = name_tensors(writer, &writer->arena, err);
@@ -101,7 +104,7 @@ static int array_begin(struct writer *writer, struct err *err)
     return tensors ? 0 : -1;
 }
 
-/* Set `*bytes` to values that are complete, and return their size; 0: more heads are to follow. */
+/* Set `*bytes` to values that can be written, and return their size; 0: wait for more heads. */
 static size_t next_values(const void **bytes, struct writer *writer, const struct sheet *sheet,
                           struct err *err)
 {

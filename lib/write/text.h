@@ -13,16 +13,17 @@
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-/* Append a text, left or right-aligned in a cell; an ellipsis shortens it to the cell's width. */
+/* Append a text as a cell, aligned left or right. An ellipsis shortens a text that is wider than
+ * the cell. */
 void text_cell(struct buf *line, const char *text, size_t width, bool right);
 
 /* Append an axis label, for a cell of this width. Long names of models (axis "model"), which often
  * begin alike, are shortened at the start: "…/step-00000040". */
 void text_label(struct buf *line, const struct axis *axis, size_t index, size_t width);
 
-void text_blanks(struct buf *line, size_t count); /* append spaces */
+void text_blanks(struct buf *line, size_t count); /* appends spaces */
 
-/* Shorten a line to the width of a page; colour codes have width 0. */
+/* Shorten a line to the width of a page, in columns; colour codes have width 0. */
 void text_shorten(struct buf *line, size_t width);
 
 /* Write the line without trailing spaces, and clear it; -1 if memory ran out. */
@@ -31,26 +32,28 @@ int text_end(struct stream *out, struct buf *line, struct err *err);
 /* Write a text as it is; -1 if memory ran out. */
 int text_send(struct stream *out, const struct buf *text, struct err *err);
 
-/* Write a text, beginning at `column`, in lines of at most `width` columns (or one word): broken at
- * spaces and around wide characters, then with `indent`, and at newlines, then without. */
+/* Write a text, beginning at `column`, in lines of at most `width` columns (or one word). Lines
+ * break at spaces and around wide characters, and then begin with `indent`; after newlines they
+ * begin without it. */
 void text_wrap(struct stream *out, const char *text, size_t column, size_t indent, size_t width);
 
 /* The displayed positions of an axis: `front` from its start and `back` from its end, with a slot
  * for an ellipsis between them if positions are omitted. */
 struct text_cut {
     size_t front, back;
-    size_t size; /* positions of the axis */
+    size_t size; /* number of positions of the axis */
 };
 
-/* Show at most `shown` positions, but at least 2; or as many as fit into `lines` (0: unlimited),
- * including the ellipsis. Even lines + 1 are shown, where an ellipsis would hide only one. */
+/* text_cut_to shows at most `shown` positions, but at least 2. text_cut_lines shows as many as fit
+ * into `lines` with the ellipsis (0: unlimited); lines + 1 if the ellipsis would hide only one. */
 struct text_cut text_cut_to(size_t size, size_t shown);
 struct text_cut text_cut_lines(size_t size, size_t lines);
 
 bool text_is_cut(const struct text_cut *cut);
 
-/* Number of slots, including the ellipsis; is a slot the ellipsis?; position of a slot (for the
- * ellipsis, the first omitted one). */
+/* text_cut_slots: the number of slots, including the ellipsis. text_cut_between: true if a slot is
+ * the ellipsis. text_cut_place: the position in a slot (in the ellipsis, the first omitted
+ * position). */
 size_t text_cut_slots(const struct text_cut *cut);
 bool text_cut_between(const struct text_cut *cut, size_t slot);
 size_t text_cut_place(const struct text_cut *cut, size_t slot);
@@ -60,23 +63,24 @@ size_t text_cut_place(const struct text_cut *cut, size_t slot);
 int table_text_write(struct stream *out, const struct table *table, const struct layout *layout,
                      struct err *err);
 
-/* True for columns of texts, which are left-aligned unless COLUMN_RIGHT. */
+/* True if a column contains texts, which are left-aligned unless COLUMN_RIGHT is set. */
 static inline bool column_is_text(const struct column *column)
 {
     return column->kind == COLUMN_TEXT || column->kind == COLUMN_LABEL;
 }
 
-/* The text of a cell for people, in `text` if it is a number; "": missing. */
+/* The text of a cell as people read it; a number is written into `text`; "": missing. */
 enum { TEXT_CELL_BYTES = 64 };
 const char *text_of_cell(char text[TEXT_CELL_BYTES], const struct column *column, size_t row,
                          bool brief);
 
-/* The value of a fact for people, in `number` if it is one; NULL: none, or not for people. */
+/* The value of a fact as people read it; a number is written into `number`. NULL: no value, or not
+ * for people. */
 const char *text_of_fact(char number[NUM_SIZE_BYTES], const struct column *fact);
 
-/* Append the title lines of a page: the model with its mechanism, the text (numbered if there are
- * several) and other texts. text_titles_write shortens them to the page, and wraps below them the
- * subject, which may end in a number. */
+/* text_titles appends the title lines of a page: the model with its mechanism, the text (numbered
+ * if there are several) and other texts. text_titles_write writes them, shortened to the width of
+ * the page, and below them the subject in wrapped lines; the subject may end in a number. */
 void text_titles(struct buf *lines, const struct report *report, const struct layout *layout);
 int text_titles_write(struct stream *out, const struct report *report, const struct layout *layout,
                       struct err *err);
@@ -85,11 +89,13 @@ int text_titles_write(struct stream *out, const struct report *report, const str
  *
  * In the notation of a terminal, k_j, e^(x - max), √(σ² + ε), as HTML and as LaTeX. */
 
-void html_text(struct buf *out, const char *text, size_t size); /* escapes markup */
+/* appends a text with its markup escaped */
+void html_text(struct buf *out, const char *text, size_t size);
 void html_symbol(struct buf *out, const char *symbol, size_t size);
 void html_formula(struct buf *out, const char *formula);
 void latex_math(struct buf *out, const char *formula);
 
-/* Append a sentence: words such as W_q, without a ' before them, by `symbol`; others by `other`. */
+/* Append a sentence. `symbol` writes words such as W_q, unless a ' is before them; `other` writes
+ * the rest. */
 typedef void write_word(struct buf *out, const char *word, size_t size);
 void formula_prose(struct buf *out, const char *sentence, write_word *symbol, write_word *other);

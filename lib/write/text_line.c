@@ -13,7 +13,7 @@ void text_blanks(struct buf *line, size_t count)
     buf_repeat(line, " ", 1, count);
 }
 
-/* Length in bytes of the longest prefix that is at most `width` columns wide. */
+/* The size in bytes of the longest start of a text that is at most `width` columns wide. */
 static size_t beginning(const char *text, size_t size, size_t width)
 {
     size_t at = 0;
@@ -57,7 +57,7 @@ void text_label(struct buf *line, const struct axis *axis, size_t index, size_t 
 
 void text_shorten(struct buf *line, size_t width)
 {
-    static const char reset[] = "\x1b[0m"; /* ends colours */
+    static const char reset[] = "\x1b[0m"; /* the code that ends colours */
     size_t columns = 0;
     size_t end = 0; /* end of the text before the ellipsis */
     bool coloured = false, coloured_at_end = false;
@@ -101,7 +101,7 @@ int text_end(struct stream *out, struct buf *line, struct err *err)
     return 0;
 }
 
-/* Bytes before the next position where a line may end: a space, a newline, or next to a wide
+/* The bytes before the next position at which a line may end: a space, a newline, or next to a wide
  * character, except before closing and after opening punctuation. */
 static size_t unbroken(const char *text)
 {
@@ -156,7 +156,8 @@ struct text_cut text_cut_to(size_t size, size_t shown)
 
 struct text_cut text_cut_lines(size_t size, size_t lines)
 {
-    bool all = lines == 0 || size <= lines + 1; /* a line says how many rows are shown */
+    /* true if all fit; else one more line says how many rows are shown */
+    bool all = lines == 0 || size <= lines + 1;
     return text_cut_to(size, all ? size : lines - 1);
 }
 
@@ -182,7 +183,8 @@ size_t text_cut_place(const struct text_cut *cut, size_t slot)
 
 /* --- title lines ------------------------------------------------------------------------------ */
 
-/* The first line is like "life · attention window:4 · sentence 1 · Life is short". */
+/* Append the title lines. The first is like "life · attention window:4 · sentence 1 · Life is
+ * short". */
 void text_titles(struct buf *lines, const struct report *report, const struct layout *layout)
 {
     struct tokenized model = {.raw = report->model, .size = strlen(report->model)};
@@ -197,7 +199,8 @@ void text_titles(struct buf *lines, const struct report *report, const struct la
         buf_format(lines, " · %s", mechanism);
     if (identity_texts(&report->identity) > 1)
         buf_format(lines, " · sentence %zu", identity_text(&report->identity));
-    buf_text(lines, has_text ? " · " : ""); /* none: the report is about the model alone */
+    /* without a text, the report is about the model alone */
+    buf_text(lines, has_text ? " · " : "");
     if (has_text)
         tokenized_visible(lines, &report->text);
     buf_char(lines, '\n');

@@ -30,16 +30,17 @@ static const char ellipsis[] = "…";
 
 /* How numbers are displayed: digits, colours or shades (░▒▓█). */
 struct text_heat {
-    bool numbers; /* write digits */
-    bool colours; /* use terminal colours */
-    bool shades;  /* draw levels as characters, without colours */
+    bool numbers; /* cells have digits */
+    bool colours; /* cells have the colours of a terminal */
+    bool shades;  /* cells without colours show levels as characters */
     enum style_depth depth;
     struct colour_norms norms;
     struct ramp ramp;
-    unsigned set; /* level whose colours are in effect; 0: none */
+    unsigned set; /* level whose colours are switched on; 0: none */
 };
 
-/* Terminals with 256 colours have a 6 × 6 × 6 cube (0, 95, 135, …) after the 16 theme colours. */
+/* First index of the colour cube: terminals with 256 colours have a 6 × 6 × 6 cube (0, 95, 135, …)
+ * after the 16 theme colours. */
 enum { CUBE_FIRST = 16 };
 
 static int step_of(uint8_t byte)
@@ -47,11 +48,13 @@ static int step_of(uint8_t byte)
     return byte < 48 ? 0 : byte < 115 ? 1 : (byte - 35) / 40;
 }
 
-/* Switch to the colours of a level, or for 0 to the terminal's default; ignored without colours. */
+/* Switch to the colours of a level; 0: to the terminal's default. Does nothing if `heat` has no
+ * colours. */
 static void set_heat(struct buf *line, struct text_heat *heat, unsigned level)
 {
     struct colour ground = heat->ramp.colours[level];
-    int letters = colour_ink(ground).red ? 231 : 16; /* white or black, in any theme */
+    /* index of white or black, the same in any theme */
+    int letters = colour_ink(ground).red ? 231 : 16;
     if (!heat->colours || level == heat->set)
         return;
     if (level == 0)
@@ -67,7 +70,8 @@ static void set_heat(struct buf *line, struct text_heat *heat, unsigned level)
     heat->set = level;
 }
 
-/* The shade for a level, by its distance from 0's level (or the minimum's); a space near it. */
+/* The character for a level, by its distance from the level of 0 (or of the minimum): a space if
+ * they are close. */
 static const char *shade_of(const struct text_heat *heat, unsigned level)
 {
     enum { NEAR = 10 };
@@ -101,7 +105,8 @@ static void add_legend(struct buf *line, struct text_heat *heat)
         buf_format(line, " largest of the %s", norms->range == RANGE_ROW ? "row" : "head");
 }
 
-/* Choose colours for numbers in a range (`fraction`: fractions). Marks a stream with colours. */
+/* Choose the colours for numbers in a range (`fraction`: they are fractions). Tells the stream if
+ * it will get colours. */
 static void begin_heat(struct text_heat *heat, struct stream *out, struct extent extent,
                        bool fraction, const struct layout *layout)
 {
@@ -126,19 +131,19 @@ static void begin_heat(struct text_heat *heat, struct stream *out, struct extent
 /* --- cells ------------------------------------------------------------------------------------ */
 
 struct line_cell {
-    size_t gap; /* spaces before the cell */
+    size_t gap; /* number of spaces before the cell */
     size_t width;
-    bool left;     /* left-aligned */
-    bool shortens; /* longer texts are shortened; false: they widen the cell */
+    bool left;     /* the text is aligned left */
+    bool shortens; /* a longer text is shortened; false: it makes the cell wider */
     bool tight;    /* colour only the number and the space before it */
 };
 
-/* A table written line by line. Memory errors stick until the table is closed. */
+/* A table that is written line by line. An error of memory is kept until the table is closed. */
 struct line_writer {
     struct stream *out;
-    size_t page;            /* page width; longer lines are shortened */
-    struct text_heat *heat; /* for line_heated; NULL: none */
-    struct buf line, cell;  /* the line, and the cell for line_put */
+    size_t page;            /* width of the page in columns; longer lines are shortened */
+    struct text_heat *heat; /* colours for line_heated; NULL: no colours */
+    struct buf line, cell;  /* `line`: the line so far; `cell`: the cell that line_put appends */
 };
 
 /* Append spaces without colours. */
@@ -149,8 +154,8 @@ static void line_gap(struct line_writer *lines, size_t gap)
     text_blanks(&lines->line, gap);
 }
 
-/* Append a cell: a text; the contents of `cell`; or a number on the colour or shade of its level
- * (without digits if heat has none). */
+/* Append a cell: `text`; the contents of `cell`; or a number with the colour or shade of its level,
+ * without digits if `heat` has none. */
 static void line_text(struct line_writer *lines, const struct line_cell *column, const char *text)
 {
     line_gap(lines, column->gap);
@@ -200,7 +205,7 @@ static void line_end(struct line_writer *lines)
     text_end(lines->out, &lines->line, &err);
 }
 
-/* Release the memory; -1 if memory ran out and output is missing. */
+/* Release the memory of a table; -1 if memory ran out, so output is missing. */
 static int line_close(struct line_writer *lines, struct err *err)
 {
     int failed = buf_check(&lines->line, err);
@@ -221,11 +226,13 @@ static int line_close(struct line_writer *lines, struct err *err)
 
 enum { GAP = 2, SHRINK_LEAST = 4 };
 
-static const double SMALL = 0.5; /* in units of the last decimal; smaller numbers become 1.2e-05 */
+/* in units of the last decimal: smaller numbers are written as 1.2e-05 */
+static const double SMALL = 0.5;
 
 struct shown_column {
     const struct column *column;
-    const char *name; /* visible form of the column's name: a user's may have escape sequences */
+    /* name of the column in visible form, since a user's name may contain escape sequences */
+    const char *name;
     const char *title;
     struct line_cell layout;
     struct text_heat heat;
@@ -234,9 +241,10 @@ struct shown_column {
 struct shown_table {
     const struct table *table;
     const struct layout *layout;
-    struct text_cut cut; /* displayed rows */
+    struct text_cut cut; /* the rows that are displayed */
     struct shown_column *columns;
-    size_t count, keys; /* the first `keys` columns are repeated in each block */
+    /* `count`: number of columns; the first `keys` of them are repeated in each block */
+    size_t count, keys;
     bool is_brief;
     bool titled; /* some columns have titles */
 };
@@ -269,8 +277,8 @@ static bool has_controls(const char *text)
     return *text;
 }
 
-/* The column, or a copy with the visible form of its texts if any has a newline or another control:
- * a name that a file gives could look like more rows. NULL on failure. */
+/* The column; or, if some text contains a newline or another control character, a copy with its
+ * texts in visible form: a name from a file could look like more rows. NULL on failure. */
 static const struct column *visible_column(const struct column *column, size_t rows,
                                            struct arena *arena, struct err *err)
 {
@@ -300,7 +308,7 @@ static const struct column *visible_column(const struct column *column, size_t r
     return copy ? copy : column;
 }
 
-/* Choose the displayed columns and their colours. */
+/* Choose the columns of a table that are displayed, and their colours. */
 static int open_table(struct shown_table *shown, struct stream *out, struct arena *arena,
                       struct err *err)
 {
@@ -334,7 +342,7 @@ static int open_table(struct shown_table *shown, struct stream *out, struct aren
     return 0;
 }
 
-/* Width of the first `count` columns. */
+/* The width of the first `count` columns of a table. */
 static size_t width_of(const struct shown_table *shown, size_t count)
 {
     size_t width = 0;
@@ -343,7 +351,7 @@ static size_t width_of(const struct shown_table *shown, size_t count)
     return width;
 }
 
-/* Make columns as wide as their titles and cells. */
+/* Make each column as wide as its title and its widest cell. */
 static void fit(struct shown_table *shown, bool brief)
 {
     char cell[TEXT_CELL_BYTES];
@@ -369,8 +377,8 @@ static void fit(struct shown_table *shown, bool brief)
     }
 }
 
-/* Narrow shrinkable columns to fit the page, or to a quarter of it if the table needs several
- * blocks anyway. Other texts are at most as wide as the space after the keys. */
+/* Make columns that can shrink narrower, to fit the page, or to a quarter of the page if the table
+ * needs several blocks anyway. Other texts are at most as wide as the space after the keys. */
 static void shrink(struct shown_table *shown)
 {
     size_t page = shown->layout->columns;
@@ -391,8 +399,8 @@ static void shrink(struct shown_table *shown)
     }
 }
 
-/* Write the row labels as running text, each on the colour of its number; nothing without
- * colours. */
+/* Write the labels of the rows as running text, each on the colour of its number. Without colours,
+ * write nothing. */
 static int write_running(struct stream *out, struct shown_table *shown, struct err *err)
 {
     const struct axis *rows = &shown->table->rows;
@@ -448,7 +456,7 @@ static void write_cell(struct line_writer *lines, struct shown_table *shown, siz
     }
 }
 
-/* Write blocks of the columns that fit next to the keys. */
+/* Write the table in blocks, each with as many columns as fit next to the keys. */
 static void write_blocks(struct line_writer *lines, struct shown_table *shown)
 {
     const struct shown_column *columns = shown->columns;
@@ -468,7 +476,7 @@ static void write_blocks(struct line_writer *lines, struct shown_table *shown)
                 line_text(lines, &columns[shown->keys ? 0 : first].layout, ellipsis);
             for (size_t i = 0; i < end && !between; i++) {
                 if (i >= shown->keys && i < first)
-                    continue; /* in a block above */
+                    continue; /* the column is in a block above */
                 if (line)
                     write_cell(lines, shown, i, text_cut_place(cut, line - 1));
                 else
@@ -519,28 +527,29 @@ int table_text_write(struct stream *out, const struct table *table, const struct
  * written as 1.23e+08. The middle of a matrix that is too wide or too long is omitted. */
 
 enum {
-    TEXT_GAP = 2,       /* spaces before a column of numbers */
-    TEXT_HEAT = 2,      /* width of a cell without digits: roughly square */
-    TEXT_BLOCK_GAP = 4, /* spaces between heads side by side */
+    TEXT_GAP = 2,       /* number of spaces before a column of numbers */
+    TEXT_HEAT = 2,      /* columns of a cell without digits: such cells are roughly square */
+    TEXT_BLOCK_GAP = 4, /* number of spaces between heads that are side by side */
     TEXT_LABEL_MAX = 16,
     TEXT_CORNER_BYTES = 24,
-    TEXT_SECOND = 2,    /* " │" before the second text of a pair */
-    HEADING_INDENT = 2, /* of continuation lines on a narrow page */
+    TEXT_SECOND = 2,    /* columns of " │" before the second text of a pair */
+    HEADING_INDENT = 2, /* indent of the continuation lines of a heading, on a narrow page */
 };
 
 struct matrices {
-    const struct sheet *sheets; /* [count] one per head, with `norms` */
+    const struct sheet *sheets; /* [count] a sheet for each head, coloured by `norms` */
     struct colour_norm *norms;
     size_t count;
     struct line_writer lines;
     struct text_heat heat;
     struct text_cut rows, columns;
-    struct line_cell label, cell, between; /* `between`: the ellipsis */
-    size_t index_width;                    /* width of numbers before labels; 0: none */
-    struct extent extent;                  /* range of visible numbers; 0 if none */
+    /* forms of the row label, a number, and the ellipsis (`between`) */
+    struct line_cell label, cell, between;
+    size_t index_width;   /* width of the numbers before labels; 0: labels have no numbers */
+    struct extent extent; /* range of the visible numbers; 0 to 0 if there are none */
     struct numeral numeral;
-    size_t side_by_side;  /* heads per block */
-    const char *language; /* of headings; NULL: English */
+    size_t side_by_side;  /* number of heads in a block */
+    const char *language; /* language of headings; NULL: English */
 };
 
 /* True for the slot that begins the second text of a pair. */
@@ -550,7 +559,7 @@ static bool begins_second(const struct axis *axis, const struct text_cut *cut, s
            text_cut_place(cut, slot - 1) < axis->second;
 }
 
-/* "head 3", "kv_head 1", or "" for a sheet without a head. */
+/* The corner above a sheet: "head 3", "kv_head 1", or "" for a sheet without a head. */
 static const char *text_corner(char corner[TEXT_CORNER_BYTES], const struct sheet *sheet,
                                const char *language)
 {
@@ -580,8 +589,8 @@ static size_t slots_width(const struct matrices *matrices)
     return places * (matrices->cell.gap + matrices->cell.width) + between + second;
 }
 
-/* Bring columns closer together if all fit then; else omit those that do not fit. If there is
- * space, widen columns up to the longest label. */
+/* If all columns fit only closer together, reduce the gaps; else omit the columns that do not fit.
+ * If there is space, widen columns up to the longest label. */
 static void fit_columns(struct matrices *matrices, size_t page)
 {
     const struct axis *columns = &matrices->sheets->columns;
@@ -619,7 +628,7 @@ static void fit_matrices(struct matrices *matrices, const struct layout *layout)
     matrices->cell = (struct line_cell){gap, TEXT_HEAT, .shortens = true};
     matrices->between = (struct line_cell){gap, 1};
     matrices->rows = text_cut_lines(first->rows.size, layout->lines);
-    if (!numbers) /* "12 dessert": numbers match rows to columns */
+    if (!numbers) /* row labels are like "12 dessert": their numbers refer to columns */
         matrices->index_width = (size_t)snprintf(text, sizeof text, "%td ",
                                                  axis_number(&first->rows, first->rows.size - 1));
     matrices->label.width = matrices->index_width + label_width(&first->rows, &matrices->rows);
@@ -687,14 +696,16 @@ static int write_heading(const struct matrices *matrices, size_t width, struct e
     return failed;
 }
 
-/* Append a column's label or, above narrow cells, its number (of many columns every fifth). */
+/* Append the label of a column or, above narrow cells, its number; if there are many columns, only
+ * every fifth. */
 static void add_title(struct matrices *matrices, const struct axis *columns, size_t column)
 {
     struct buf *cell = &matrices->lines.cell;
     size_t number = columns->first + column;
     if (!matrices->index_width)
         text_label(cell, columns, column, matrices->cell.width);
-    else if (columns->first + columns->size <= 10 || number % 5 == 0) /* more numbers would touch */
+    /* more numbers would touch */
+    else if (columns->first + columns->size <= 10 || number % 5 == 0)
         buf_format(cell, "%zu", number % 100);
     line_put(&matrices->lines, &matrices->cell);
 }
@@ -702,7 +713,7 @@ static void add_title(struct matrices *matrices, const struct axis *columns, siz
 static void add_number(struct matrices *matrices, const struct sheet *sheet, size_t row,
                        size_t column, const struct colour_norm *norm)
 {
-    char number[NUMERAL_BYTES] = ""; /* "": NaN, as after the last token */
+    char number[NUMERAL_BYTES] = ""; /* text of the number; "" for NaN, as after the last token */
     float value = sheet_cell(sheet, row, column);
     const char *text = sheet_text(sheet, row, column);
     const struct text_heat *heat = &matrices->heat;
@@ -712,9 +723,10 @@ static void add_number(struct matrices *matrices, const struct sheet *sheet, siz
                 heat->colours || heat->shades ? norm_level(norm, value) : 0);
 }
 
-enum { HEADER = -1, RULE = -2 }; /* lines above the rows, and above the second text of a pair */
+/* special lines: HEADER above the rows, RULE above the second text of a pair */
+enum { HEADER = -1, RULE = -2 };
 
-/* Append a line of a sheet: a slot of its rows, HEADER or RULE. An ellipsis replaces omitted
+/* Append a line of a sheet: slot `which` of its rows, HEADER or RULE. An ellipsis replaces omitted
  * numbers, unless the causal mask hides all of them. */
 static void add_line(struct matrices *matrices, size_t index, int which)
 {
@@ -758,7 +770,7 @@ static void add_line(struct matrices *matrices, size_t index, int which)
     }
 }
 
-/* Write a line of the sheets that are side by side. */
+/* Write a line of all sheets from `first` to before `end`, which are side by side. */
 static void write_line(struct matrices *matrices, size_t first, size_t end, int which)
 {
     for (size_t i = first; i < end; i++) {
@@ -863,9 +875,9 @@ const char *text_of_fact(char number[NUM_SIZE_BYTES], const struct column *fact)
     return number;
 }
 
-enum { RULE_WIDTH = 80 }; /* on a page of unlimited width */
+enum { RULE_WIDTH = 80 }; /* width of a rule on a page of unlimited width */
 
-/* Write the facts that are above the tables; `*count` of them. */
+/* Write the facts that are above the tables. `*count` is their number. */
 static int write_facts(size_t *count, struct stream *out, const struct table *facts,
                        struct err *err)
 {
@@ -892,7 +904,7 @@ static int text_page_write(struct stream *out, const struct report *report,
     bool alone = !report->source.count;
     if (report_chapter(report))
         return text_working_write(out, report, layout, err);
-    if (report->identity.index > 0) /* separates texts */
+    if (report->identity.index > 0) /* an empty line separates texts */
         stream_char(out, '\n');
     if (report->identity.index > 0 && !report->untitled) {
         for (size_t i = 0; i < (layout->columns ? layout->columns : RULE_WIDTH); i++)
@@ -910,7 +922,8 @@ static int text_page_write(struct stream *out, const struct report *report,
     size_t fact_count = 0;
     if (report->untitled && report->facts && write_facts(&fact_count, out, report->facts, err))
         return -1;
-    bool first = report->untitled && !fact_count; /* neither a title nor facts are above */
+    /* nothing is above the first table: neither a title nor facts */
+    bool first = report->untitled && !fact_count;
 
     for (size_t i = 0; i < report->array_count && shows_arrays; i++) {
         stream_char(out, '\n');

@@ -10,15 +10,15 @@
 
 enum {
     LABEL_MAX = 16,
-    WIDE_GAP = 4, /* spaces before a column if the page is wide enough; else GRID_GAP */
+    WIDE_GAP = 4, /* number of spaces before a column if the page is wide enough; else GRID_GAP */
     ELEMENTS_MIN = 2,
-    BRIEF_ROWS = 8, /* rows of a large matrix, unless it is shown whole */
+    BRIEF_ROWS = 8, /* number of rows shown of a large matrix, unless it is shown whole */
 };
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-/* Make all lines, also LINE_HEADINGS; of rows of keys only those that pages show, and the sink; of
- * a matrix perhaps only the first and the last. */
+/* Make all lines of a grid, also LINE_HEADINGS. Keys have lines only if pages show them, or for the
+ * sink; a brief matrix has only its first and last rows. */
 static int make_lines(struct grid *grid, struct arena *arena, struct err *err)
 {
     const struct table *table = grid->table;
@@ -26,7 +26,7 @@ static int make_lines(struct grid *grid, struct arena *arena, struct err *err)
     size_t rows = table->rows.size;
     const struct text_cut cut = text_cut_to(rows, grid->is_brief ? BRIEF_ROWS : rows);
     size_t count = keys ? keys->shown_count + rows - keys->key_count : cut.front + cut.back;
-    size_t next = 0; /* next row to show */
+    size_t next = 0; /* index of the next row to show */
     struct grid_line *line = arena_alloc(arena, 2 * count + 4, sizeof *line, err);
     grid->lines = line;
     if (!line)
@@ -65,7 +65,7 @@ static size_t elements_of(const struct column *column)
     return column->width ? column->width : 1;
 }
 
-/* A number of a row, or of the total; NAN: none. */
+/* A number in a line: of a row, or of the total. NAN: there is none. */
 static float number_of(const struct column *column, const struct grid_line *line, size_t element)
 {
     if (line->kind == LINE_ROW)
@@ -73,7 +73,8 @@ static float number_of(const struct column *column, const struct grid_line *line
     return line->kind == LINE_TOTAL && column->total ? column->total[element] : NAN;
 }
 
-/* The layout of a column's cells at any page width: their format and the widest number. */
+/* The layout of a column's cells, for any width of the page: the format and the width of the widest
+ * number. */
 struct cell_format {
     struct numeral numeral;
     size_t width;
@@ -124,7 +125,7 @@ static void write_heading(struct buf *out, const struct grid *grid, const struct
 
 /* --- slots ------------------------------------------------------------------------------------ */
 
-/* Append the slots of a column, widening its cells until the heading fits. */
+/* Append the slots of a column, and make its cells wider until the heading fits. */
 static void add_column(struct grid *grid, const struct column *column, size_t shown,
                        struct cell_format cells)
 {
@@ -169,7 +170,8 @@ static void lay_out(struct grid *grid, size_t shown, const struct cell_format *c
             add_column(grid, &grid->table->columns[i], shown, cells[i]);
 }
 
-/* Make a grid of at most `columns` if possible; 0: omit nothing. */
+/* Make a grid of at most `columns` columns, if possible, by omitting elements of vectors; 0: omit
+ * nothing. */
 static int make_grid(struct grid *grid, size_t columns, struct arena *arena, struct err *err)
 {
     const struct table *table = grid->table;
@@ -274,7 +276,7 @@ static int send(struct document *document)
     return failed;
 }
 
-/* Write the titles; of an untitled report the facts that are above its tables. */
+/* Write the titles of a report; if it is untitled, write the facts that are above its tables. */
 static void write_titles(struct document *document)
 {
     char number[NUM_SIZE_BYTES];
@@ -325,9 +327,9 @@ static int write_grid(struct document *document, const struct table *table,
     return failed;
 }
 
-/* Write a table between its heading and its note. A table with its working has its formulas, note
- * and operands above it, and the worked formula below it. Some tables are only a heading and a
- * note. */
+/* Write a table with its heading above it and its note below it. A table with its working has its
+ * formulas, note and operands above it, and the worked formula below it. Some tables are only a
+ * heading and a note. */
 static int write_table(struct document *document, const struct table *table)
 {
     const struct working *working = &table->working;
@@ -363,7 +365,7 @@ int document_write(const struct document_format *format, struct stream *out,
                    struct err *err)
 {
     const struct style *style = layout->style;
-    bool has_chapters = report_chapter(report); /* without chapters: in English */
+    bool has_chapters = report_chapter(report); /* documents without chapters are in English */
     char title[SHEET_NAME_BYTES];
     struct document document = {.format = format,
                                 .report = report,
@@ -510,14 +512,15 @@ static void markup_fact(struct document *document, const char *name, const char 
     struct buf *out = &document->text;
     bool is_query = strcmp(name, "query") == 0 || strcmp(name, say("zh", "query")) == 0;
     const char *bold = is_query && markup->bold ? markup->bold : "";
-    int indent = (int)strspn(name, " "); /* part of the fact above */
+    int indent = (int)strspn(name, " "); /* a name with an indent belongs to the fact above */
     buf_format(out, "%.*s%s%s%s%s", indent, name, markup->fact[0], name + indent, markup->fact[1],
                bold);
     markup->notation.text(out, quoted, strlen(quoted));
     buf_format(out, "%s%s\n", bold, words);
 }
 
-/* Append a line of cells and, below the titles, the line that aligns the columns. */
+/* Append a line of cells. Below the titles, also append the line of marks that aligns the
+ * columns. */
 static void markup_line(struct buf *out, const struct grid *grid, const struct grid_line *line,
                         const struct markup *markup)
 {
@@ -561,7 +564,8 @@ static void markup_table(struct document *document, const struct grid *grid)
     struct buf *out = &document->text;
     buf_text(out, document->begun ? "\n" : "");
     for (size_t i = 0; i < grid->line_count && grid->table->count; i++)
-        if (grid->lines[i].kind != LINE_HEADINGS) /* a table has a single line of titles */
+        /* tables in markup have only one line of titles */
+        if (grid->lines[i].kind != LINE_HEADINGS)
             markup_line(out, grid, &grid->lines[i], document->format->markup);
     for (size_t i = 0; i < grid->slot_count; i++) {
         const struct text_cut *cut = &grid->slots[i].cut;

@@ -23,7 +23,7 @@
 
 enum {
     INDENT = 3,
-    WRAPPED = 5, /* indent of continuation lines */
+    WRAPPED = 5, /* columns of indent of continuation lines */
 };
 
 static void plain_rule(struct buf *line, size_t columns)
@@ -45,7 +45,7 @@ static void plain_centred(struct buf *line, const char *heading, size_t columns)
     (ruled ? plain_rule : text_blanks)(line, ruled ? right - 1 : right);
 }
 
-/* Append a cell; bars, if the page is wide enough for them. */
+/* Append a cell: a number, or a bar if the page is wide enough for bars. */
 static void plain_cell(struct document *document, const struct grid *grid,
                        const struct grid_line *line, const struct grid_slot *slot)
 {
@@ -73,7 +73,8 @@ static void plain_table(struct document *document, const struct grid *grid)
     stream_char(document->out, '\n');
     for (const struct grid_line *line = grid->lines; line < grid->lines + grid->line_count;
          line++) {
-        bool is_gap = line->kind == LINE_GAP; /* its ellipsis is below the numbers of keys */
+        /* the ellipsis of a gap is below the numbers of keys */
+        bool is_gap = line->kind == LINE_GAP;
         size_t width = is_gap ? (size_t)grid->number_width : grid->label_width;
         if (line->kind == LINE_TOTAL) {
             text_blanks(out, INDENT);
@@ -103,7 +104,7 @@ static void plain_piece(struct document *document, enum piece piece, const char 
     text_wrap(document->out, text, INDENT, WRAPPED, document->layout->columns);
 }
 
-/* Write the query and, if not all of its keys are shown, how many. */
+/* Write the query of a chapter and, if not all of its keys are shown, their number. */
 static void plain_chapter(struct document *document)
 {
     const struct chapter *chapter = document->chapter;
@@ -129,7 +130,7 @@ static int plain_titles(struct document *document)
     return text_titles_write(document->out, document->report, document->layout, document->err);
 }
 
-/* If lines are limited, write how little of the model is shown, and how to see more. */
+/* If the number of lines is limited, write how much of the model is shown, and how to see more. */
 static void plain_end(struct document *document)
 {
     const struct chapter *chapter = document->chapter;
