@@ -43,7 +43,7 @@ const struct command command_again = {
     .without = "no-text threads verbose",
 };
 
-enum { HASH_SHOWN = 12 /* digits */ };
+enum { HASH_SHOWN = 12 /* digits of a hash that the table shows */ };
 
 struct again {
     const char *path; /* path of the figure or page */

@@ -97,7 +97,7 @@ const struct command command_atlas = {
 /* --- the plan --------------------------------------------------------------------------------- */
 
 enum {
-    /* of fewer texts, all are kept as examples; also the shortest warm-up, in texts */
+    /* if there are fewer texts, all are kept as examples; also the shortest warm-up, in texts */
     TEXTS_FEW = 50,
     WARM_UP_MAX = 2000,
     WARM_UP_SHARE = 10,

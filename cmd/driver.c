@@ -822,7 +822,7 @@ int driver_run(struct driver *driver, size_t done, struct err *err)
                  dose_report(&report, driver->dose, &driver->kept, err);
         const struct texts *edits = &driver->options->edit.edits;
         report.identity = identity_first(1);
-        /* in the title, show the edit as all settings share it: h.0.mlp_out * {s} */
+        /* the title shows the edit as it stands for all settings: h.0.mlp_out * {s} */
         if (driver->current.edit.are_swept)
             report.mechanism =
                 edits->count ? arena_format(&driver->kept, err, "--edit '%s'", edits->items[0])

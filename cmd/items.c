@@ -624,7 +624,7 @@ static int name_columns(struct items *items, struct err *err)
         return -1;
     if (!input->text_column && !parts)
         return 0;
-    /* no column but this one gives a text */
+    /* no other column than `text` gives a text */
     items->fields &= ~((unsigned)OF_TEXTS & ~(1u << ITEM_TEXT));
     items->found |= 1u << ITEM_TEXT;
     return 0;

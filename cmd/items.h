@@ -49,7 +49,7 @@ enum item_field {
      * sentence_bad */
     ITEM_GOOD,
     ITEM_BAD,
-    ITEM_POSITIVE, /* also the item's text */
+    ITEM_POSITIVE, /* the positive text of `steer`, which becomes the item's text */
     ITEM_NEGATIVE,
     /* head of an attention score that `attribute` splits; the next two fields are its --key and
      * --against */

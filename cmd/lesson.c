@@ -86,7 +86,7 @@ struct tour {
     const struct lesson *lesson;
     size_t columns;
     size_t first, end;    /* range of steps to show, without `end` */
-    struct output output; /* of the HTML page */
+    struct output output; /* output of the HTML page */
     struct style style;
     struct layout layout;
     struct identity identity; /* identity of the next step on the page */

@@ -505,7 +505,7 @@ struct log **log_join(const char *const *paths, size_t count, struct arena *aren
         log->arena = arena;
         if (read_shard(log, paths[i], err))
             return NULL;
-        /* of the shard, such as "2/16", only the 16 must be equal */
+        /* in a shard such as "2/16", only the 16 must be equal */
         for (size_t k = 0; k <= LOG_SHARD; k++) {
             const char *one = found->facts[k], *two = log->facts[k];
             if (k < LOG_SHARD ? strcmp(one, two) == 0 : found->shard.count == log->shard.count)

@@ -89,7 +89,7 @@ void progress_show(struct progress *progress, size_t done, size_t count, const c
     if (note)
         buf_format(&line, ", %s", note);
     bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0;
-    /* without the last column, which may wrap */
+    /* leave out the last column, where the terminal may begin a new line */
     text_shorten(&line, (known ? window.ws_col : LINE_COLUMNS) - 1);
     if (!line.out_of_memory) {
         visible = 1;

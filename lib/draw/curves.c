@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* in points; HEIGHT_SHARE is the height as a share of the width in print */
+/* PITCH and HEIGHT in points; HEIGHT_SHARE is the height as a share of the width in print */
 static const double PITCH = 30, HEIGHT = 150, HEIGHT_SHARE = 0.45;
 static const double GAP = 4, POINT = 3, WIDTH = 1.2, LABELS = 90;
 static const struct pen thin = {{0x99, 0x99, 0x99}, 0.5, 1};

@@ -106,8 +106,7 @@ struct page_facts {
     const struct folder *live;
 };
 
-/* Write reports as one page, with the facts in layout->page. */
-/* writes tables with their working as HTML; see write/working.h */
+/* Write a report of tables with their working (write/working.h) as one HTML page. */
 extern report_writer html_working_write;
 
 /* The sites that are needed to explain cells of attention, for each attention of the model. */

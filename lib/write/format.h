@@ -72,14 +72,14 @@ enum format_unit { UNIT_TEXT, UNIT_ARRAY, UNIT_SHEET };
 
 /* Bits for the display options that affect a format. */
 enum format_display {
-    DISPLAY_VIEW = 1,      /* --view */
-    DISPLAY_CELLS = 2,     /* --cells */
-    DISPLAY_COLOURS = 4,   /* --color-scale, --range, --palette */
-    DISPLAY_TITLE = 8,     /* --title, --lang */
-    DISPLAY_TERMINAL = 16, /* --color, --width, --lang */
-    DISPLAY_FIGURE = 32,   /* --figure-width and other options for print */
-    DISPLAY_FONT = 64,     /* --font */
-    DISPLAY_PIXELS = 128,  /* --dpi */
+    DISPLAY_VIEW = 1,      /* affected by --view */
+    DISPLAY_CELLS = 2,     /* affected by --cells */
+    DISPLAY_COLOURS = 4,   /* affected by --color-scale, --range, --palette */
+    DISPLAY_TITLE = 8,     /* affected by --title, --lang */
+    DISPLAY_TERMINAL = 16, /* affected by --color, --width, --lang */
+    DISPLAY_FIGURE = 32,   /* affected by --figure-width and other options for print */
+    DISPLAY_FONT = 64,     /* affected by --font */
+    DISPLAY_PIXELS = 128,  /* affected by --dpi */
 
     DISPLAY_PICTURE =
         DISPLAY_VIEW | DISPLAY_CELLS | DISPLAY_COLOURS | DISPLAY_TITLE | DISPLAY_FIGURE,

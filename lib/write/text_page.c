@@ -704,9 +704,8 @@ static void add_title(struct matrices *matrices, const struct axis *columns, siz
     size_t number = columns->first + column;
     if (!matrices->index_width)
         text_label(cell, columns, column, matrices->cell.width);
-    /* more numbers would touch */
     else if (columns->first + columns->size <= 10 || number % 5 == 0)
-        buf_format(cell, "%zu", number % 100);
+        buf_format(cell, "%zu", number % 100); /* more numbers would touch each other */
     line_put(&matrices->lines, &matrices->cell);
 }
 

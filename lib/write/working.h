@@ -111,8 +111,9 @@ struct markup {
      * for a column of numbers */
     const char *texts, *numbers;
     struct notation notation;
-    const char *bold;                                /* of a working */
-    void (*note)(struct buf *out, const char *text); /* of a working */
+    const char *bold; /* marks bold text, in a table with its working */
+    /* writes a note, in a table with its working */
+    void (*note)(struct buf *out, const char *text);
     /* writes the title of a column, in a table with its working */
     void (*title)(struct buf *out, const struct grid_slot *slot);
 };
