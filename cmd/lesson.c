@@ -610,7 +610,8 @@ static int write_screens(const struct tour *tour, const struct buf *text, size_t
     return 0;
 }
 
-/* Show the steps a screen at a time if people read and type, else all at once. */
+/* Show the steps a screen at a time if standard input and output are a terminal, else
+ * all at once. */
 static int show_screens(struct tour *tour, struct err *err)
 {
     struct winsize window;

@@ -16,8 +16,8 @@
 
 static const struct task run_task;
 
-/* Choose the task: --stack and --cosines have tasks of their own, which write one result of all
- * texts. */
+/* Choose the task: --stack and --cosines have tasks of their own, which write a single result for
+ * all texts. */
 static const struct task *choose_task(const struct options *options)
 {
     return options->select.cosines ? &run_cosines_task

@@ -23,9 +23,9 @@ void print_failure(const char *text);
  * `tokenizer` may be NULL. */
 void print_note_of_tokenizer(const struct tokenizer *tokenizer);
 
-/* Print a note if the files of a dictionary of features say that the texts of its training were
- * shorter, or began in another way: with a special token, or without. Returns true if the note was
- * printed. */
+/* Print a note if, by the files of a dictionary of features, all its training texts were shorter
+ * than `text`, or only one of the two, the training texts or `text`, begins with a special token.
+ * Returns true if the note was printed. */
 bool print_note_of_training(const struct dictionary *dictionary, const struct tokenized *text);
 
 /* Print a note if the `mapped` bytes of a weights file and `others`, the other bytes that are

@@ -419,7 +419,8 @@ static int open(void *state, struct driver *driver, struct err *err)
     const char *of_words = words ? "--words" : score->begin_word ? "--begin-word" : NULL;
     if (choose_kind(own, options, err))
         return -1;
-    /* name of the option that asks for rows other than tokens */
+    /* The option or input that replaces the table of tokens, such as "--words" or "a suite"; NULL:
+     * nothing replaces it. */
     const char *instead = name_of(own->asked);
     own->view = (struct score_view){.viewer = viewer,
                                     .bits = options->select.bits,

@@ -609,8 +609,8 @@ static int parse_site(struct hook *hook, const char *name, size_t size, struct e
                            (int)size, name);
 }
 
-/* Find the hooks of input and output by the config, the path or the layer. NULL: unknown, or the
- * output's hook is the input's. */
+/* Find the hooks of input and output by the config, the path or the layer. hooks[0] is
+ * NULL if the hook is unknown, hooks[1] if the output has the same hook. */
 static int find_hooks(const struct sae_reader *r, const char *hooks[2])
 {
     static const char *const names[][2] = {{"hf_hook_name", "hf_hook_name_out"},

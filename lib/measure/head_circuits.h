@@ -45,10 +45,11 @@ int circuits_check(const struct model *model, bool of_logits, struct err *err);
 int circuits_count(struct mean *found, struct mean *random, const struct circuit_words *words,
                    struct viewer *viewer, uint64_t seed, struct err *err);
 
-/* Tokens whose logits reading `from` raises and lowers most in a head, by the definition of copying
- * above: its divisors are left out, so changes compare within a head and a word. */
 enum { PROMOTIONS = 5 };
 
+/* The tokens whose logits rise and fall most when a head reads `from`, computed as for copying
+ * (above). The divisors of norms are left out, so changes can only be compared within one head and
+ * one word. */
 struct promotion {
     uint32_t from;
     struct promoted {

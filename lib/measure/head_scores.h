@@ -124,8 +124,10 @@ struct head_text {
     const bool *marked;     /* OF_NEEDLES: true for tokens of the needle; else NULL */
     size_t number;          /* number among the texts of one material */
     struct head_sums *sums; /* receives the results */
-    const uint32_t *before; /* [count] head_copies, for roles; NULL: copies have the same id */
-    void *watched;          /* the context of survey->watch */
+    const uint32_t
+        *before;   /* [count] result of head_copies, from which roles find earlier copies of
+                             * a token; NULL: a copy is an earlier token with the same id */
+    void *watched; /* the context of survey->watch */
 };
 
 #define HEAD_NO_COPY UINT32_MAX

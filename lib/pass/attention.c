@@ -85,7 +85,7 @@ static bool map_is_wanted(const struct pass *pass, size_t map, size_t layer)
            site_exists(pass->config, SITE_OF(pass->branch, site));
 }
 
-/* Reserve memory in every thread for the longest text of the batch. All layers use the same
+/* Allocate memory for each thread, enough for the longest text of the batch. All layers share the
  * memory. */
 static int take_memory(struct pass *pass)
 {

@@ -48,8 +48,9 @@ struct attention_memory {
             float *context; /* [rows of a strip, strides.context] */
             float *part;    /* as context, for one chain; only if a context may have several
                              * chains */
-            float *row;     /* numbers of one query, or a few numbers for each query of a strip */
-            float *sums;    /* linear: sums over keys; low-rank: mean keys, then mean values */
+            float *row; /* sparse, low-rank: scores, then weights, of one query; block by block: the
+                             * largest score and the sum so far of each query of a strip */
+            float *sums; /* linear: sums over keys; low-rank: mean keys, then mean values */
             /* The visible keys of a query in a pattern, and its random keys. */
             uint32_t *visible, *drawn;
             /* With bf16 products, these are pairs of rounded numbers: */

@@ -113,7 +113,7 @@ static void norm_some(void *context, size_t round, size_t thread)
 
 enum pass_state pass_norm(struct pass *pass, struct slot slot, struct matrix y, struct matrix x)
 {
-    enum { WORTH = 16 }; /* estimated multiply-adds for an element */
+    enum { WORTH = 16 }; /* estimated cost of an element, in multiply-adds */
     struct norm_job job = {.y = y, .x = x};
     size_t rounds = (x.rows + NORM_ROWS - 1) / NORM_ROWS;
     double work = WORTH * (double)x.rows * (double)x.columns;
@@ -155,7 +155,7 @@ static void drop_some(void *context, size_t round, size_t thread)
 void dropout_rows(struct machine *machine, const struct dropout *all, enum site_branch branch,
                   size_t layer, enum dropout_place place, struct matrix rows)
 {
-    enum { WORTH = 8 }; /* estimated multiply-adds for an element */
+    enum { WORTH = 8 }; /* estimated cost of an element, in multiply-adds */
     struct drop_job job = {dropout_at(all, branch, layer, place), rows};
     double work = WORTH * (double)rows.rows * (double)rows.columns;
     if (all->rate > 0)
@@ -285,7 +285,7 @@ enum pass_state tap_rows(struct pass *pass, enum site site, size_t layer, struct
 
 enum pass_state tap_unedited(struct pass *pass, enum site site, size_t layer, struct matrix rows)
 {
-    enum { COST = 4 }; /* estimated multiply-adds for an element */
+    enum { COST = 4 }; /* estimated cost of an element, in multiply-adds */
     const size_t heads = pass_heads_of(pass, site, layer), texts = pass->batch->count;
     const double work = COST * (double)rows.rows * (double)rows.columns;
     struct shown_rows shown = {pass, site, layer, heads, rows, {0, 1}};

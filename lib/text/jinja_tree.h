@@ -3,7 +3,8 @@
 
 #include "text/jinja.h"
 
-/* Statements form a list by `next`, and so do the expressions of a list. */
+/* The kinds of struct jinja_node. Statements are linked by `next`, and so are the expressions of a
+ * list. */
 enum node_kind {
     /* statements; `next` is the next statement */
     NODE_OUTPUT,  /* print the expression a */

@@ -29,7 +29,8 @@ enum prepend_scheme { PREPEND_NEVER, PREPEND_FIRST, PREPEND_ALWAYS };
 struct stage {
     struct stage *next;
     const struct stage_row *row;
-    const char *name;       /* name that `info` shows; NULL: another step of the same stage */
+    const char *name;       /* name that `info` shows; NULL: none, since the step before it in the
+                             * same stage (stage_row.then) has the name */
     size_t index;           /* index of the step in its list */
     struct matcher matcher; /* finds the places that the step changes or splits */
     const char *content;    /* a text of the step, such as a replacement */

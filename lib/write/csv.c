@@ -147,8 +147,8 @@ struct csv_line {
     struct err *err;
 };
 
-/* The number of columns that precede the results: settings, columns of the input and, in tables of
- * csv, the text of the item. */
+/* The number of leading columns: settings, columns of the input and, in tables of csv, the text of
+ * the item. The columns `model` and `sentence`, if any, follow and are not counted. */
 static size_t leading_count(const struct writer *writer)
 {
     bool has_tables = writer->format != &format_tidy && report_has_tables(writer->report);

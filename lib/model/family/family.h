@@ -44,10 +44,8 @@ struct family_row {
 };
 
 struct family_names {
-    const char
-        /* Begins all names except for SLOT_TRANSFORM to SLOT_UNEMBED_BIAS; some files lack the
-         * prefix. */
-        *prefix;
+    /* Begins all names except for SLOT_TRANSFORM to SLOT_UNEMBED_BIAS; some files lack it. */
+    const char *prefix;
     /* What comes before the number of a layer: of the text, of its encoder (or NULL); {g}: the
      * number of the layer's group. */
     const char *layers, *source_layers;
