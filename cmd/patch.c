@@ -556,15 +556,8 @@ static int run_text(struct job *job, const struct group *group,
 /* Run a group of texts. Progress counts patches instead of layers. */
 static int run(void *state, const struct group *group, struct err *err)
 {
-    const struct progress_sink **progress = &group->viewer->machine.progress;
-    const struct progress_sink *sink = *progress;
-    int failed = 0;
     (void)state;
-    *progress = NULL;
-    for (size_t i = 0; i < group->count && !failed; i++)
-        failed = run_text(group->jobs[i], group, sink, err);
-    *progress = sink;
-    return failed;
+    return question_run(group, run_text, err);
 }
 
 /* Print a note that offers exact patches in place of estimates. */

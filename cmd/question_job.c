@@ -111,3 +111,15 @@ const char *question_title(const struct question *question, const char *soft_cap
     facts_text(facts, "final_soft_cap", soft_cap);
     return arena_format(group->arena, err, "%s (%s final soft cap)", words, soft_cap);
 }
+
+int question_run(const struct group *group, question_text *run_text, struct err *err)
+{
+    const struct progress_sink **progress = &group->viewer->machine.progress;
+    const struct progress_sink *sink = *progress;
+    int failed = 0;
+    *progress = NULL;
+    for (size_t i = 0; i < group->count && !failed; i++)
+        failed = run_text(group->jobs[i], group, sink, err);
+    *progress = sink;
+    return failed;
+}

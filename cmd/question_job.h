@@ -54,3 +54,10 @@ struct facts *question_report(struct job *job, const struct group *group, struct
 const char *question_title(const struct question *question, const char *soft_cap,
                            const struct job *job, const struct group *group, struct facts *facts,
                            struct err *err);
+
+/* Run a function for each text of a group. It reports its steps, such as patches, to `progress`,
+ * which its passes do not see: else they would count layers. */
+struct progress_sink;
+typedef int question_text(struct job *job, const struct group *group,
+                          const struct progress_sink *progress, struct err *err);
+int question_run(const struct group *group, question_text *run_text, struct err *err);
