@@ -1,9 +1,10 @@
-/* again.c: `attn-cli again`: what made a figure or a page, whether its model and inputs are still
- * the same, and, with --run, whether the command still makes the same bytes.
+/* again.c: `attn-cli again`: shows the command that made a figure or a page, checks whether its
+ * model and input files are unchanged and, with --run, whether the command still writes the same
+ * bytes.
  *
- * Figures and pages carry {"provenance": {"version": …, "command_line": …, "models": [{"name": …,
- * "hash": …}], "files": …}} (lib/write/json_report.c): an SVG in <metadata>, a PNG in a chunk of
- * text, PDF and TikZ in a comment, a page in an element. */
+ * A figure or page contains {"provenance": {"version": …, "command_line": …, "models": [{"name": …,
+ * "hash": …}], "files": …}} (lib/write/json_report.c): an SVG in <metadata>, a PNG in a text chunk,
+ * PDF and TikZ in a comment, a page in an element. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -43,12 +44,12 @@ const struct command command_again = {
     .without = "no-text threads verbose",
 };
 
-enum { HASH_SHOWN = 12 /* digits of a hash that the table shows */ };
+enum { HASH_SHOWN = 12 /* number of hash digits that the table shows */ };
 
 struct again {
     const char *path; /* path of the figure or page */
     const char *line; /* command line of the figure */
-    const char *here; /* the folder to return to; NULL: it was not left */
+    const char *here; /* folder to return to; NULL: the current folder was not changed */
     struct options command;
     struct table_rows rows; /* rows of the printed table: a row for each check of a file or model */
     size_t changed, missing;
@@ -75,8 +76,8 @@ static const char *object_end(const char *at, const char *end)
     return NULL;
 }
 
-/* Find the provenance in the bytes of a file, and parse its JSON. In an SVG, &, < and > are
- * entities. */
+/* Find the provenance in the bytes of a file, and parse its JSON. In an SVG, the entities of &, <
+ * and > are decoded. */
 static int parse_provenance(struct json **root, const struct file *file, const char *path,
                             struct err *err)
 {
@@ -121,19 +122,19 @@ static void add_check(struct again *again, const char *part, const char *name, c
     rows_text(rows, "state", 0, !found ? "missing" : is_same ? "same" : "changed");
     rows_next(rows);
     again->missing += !found;
-    /* another version may write the same bytes */
+    /* a different version is not counted: it may write the same bytes */
     again->changed += !is_same && strcmp(part, "version") != 0;
 }
 
-/* True if no regular file has this name. Otherwise the caller can expect to read the file. */
+/* True if no file has this name, or it is not a regular file; false if this cannot be found out. */
 static bool lacks_file(const char *name)
 {
     struct stat status;
     return stat(name, &status) ? file_is_absent() : !S_ISREG(status.st_mode);
 }
 
-/* Hash a model as `info` does, or hash a file. `*found` stays NULL if the model or file does not
- * exist. */
+/* Hash a model as `info` does, or hash a file. If a model cannot be opened or a file does not
+ * exist, print a note and leave `*found` NULL. */
 static int hash_now(const char **found, struct again *again, const char *name, bool is_model)
 {
     char digits[SHA256_DIGITS + 1];
@@ -218,8 +219,8 @@ static int parse_command(struct again *again, const struct command_list *all, bo
     return 0;
 }
 
-/* Set `*lacks` if a file that the command names is missing in the current folder: it may be in the
- * folder of the figure. */
+/* Set `*lacks` if a file of the command is missing in the current folder and the path of the figure
+ * names a folder, which may have the file. */
 static int lacks_files(bool *lacks, const struct again *again, const struct json *files,
                        struct err *err)
 {
@@ -241,8 +242,8 @@ static int change_folder(const char *folder, struct err *err)
     return chdir(folder) ? err_set(err, "'%s': %s", folder, strerror(errno)) : 0;
 }
 
-/* Open the output. If files of the command are missing here, change to the folder of the figure.
- * First make the path of the output absolute: later its temporary file is renamed or removed. */
+/* Open the output. If a file of the command is missing in the current folder, make the output path
+ * absolute, and change to the folder of the figure. */
 static int open_and_enter(struct again *again, struct output *output, const struct json *files,
                           struct err *err)
 {
@@ -265,7 +266,7 @@ static int open_and_enter(struct again *again, struct output *output, const stru
     return err_if(output_open(output, err) || change_folder(folder, err));
 }
 
-/* Refuse to read what could make the command wait: standard input, a pipe or a device. */
+/* Refuse a command whose options name standard input, a pipe or a device: reading it could wait. */
 static int check_texts(const struct options *command, struct err *err)
 {
     struct option_walk walk = {.set = command->set};
@@ -290,8 +291,8 @@ static int check_texts(const struct options *command, struct err *err)
     return 0;
 }
 
-/* Run the command, write its output to an unnamed file, which disappears by itself, and compare the
- * bytes with the figure's. */
+/* Run the command with an unnamed temporary file as its output, and compare the bytes of this file
+ * with the bytes of the figure. */
 static int run_again(struct again *again, const struct file *figure, struct err *err)
 {
     enum { NAME_BYTES = 32 };
@@ -310,7 +311,7 @@ static int run_again(struct again *again, const struct file *figure, struct err 
     command->output.path = name;
     command->output.format = format->name;
     command->quiet = true;
-    command->input.is_hosted = true; /* a command without a text did not read standard input */
+    command->input.is_hosted = true; /* the original command did not read standard input */
     struct file made = {0};
     int failed = command_start(command->set.command, command, err);
     if (!failed && lseek(fileno(made_file), 0, SEEK_SET) < 0)

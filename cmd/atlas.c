@@ -1,11 +1,11 @@
 /* atlas.c: `attn-cli atlas`: measures every head of a model over a corpus, in one pass and bounded
- * memory. Texts run as in `heads`, with the same scores. A watcher of the rows
- * (measure/head_atlas.h) keeps examples and pairs of tokens. The corpus has ATLAS_SEGMENTS
- * segments, the same with any number of shards. The results of each segment are a file, NN.part,
- * which is also written after every STATE_TEXTS texts, for --resume. At the end all files are
- * merged in their order: shards give the same bits as a single run. The first segment contains all
- * texts of the warm-up. A process that begins with a later segment also runs the warm-up, but only
- * to set the intervals. */
+ * memory. Texts run as in `heads`, with the same scores. A callback for rows of attention weights
+ * (measure/head_atlas.h) collects examples and pairs of tokens. The corpus is divided into
+ * ATLAS_SEGMENTS segments, whatever the number of shards. The results of each segment are saved in
+ * a file, NN.part, at its end and after every STATE_TEXTS texts, for --resume. At the end the files
+ * are merged in their order: shards give the same bits as a single run. The first segment contains
+ * all texts of the warm-up. A process that begins with a later segment also runs the warm-up, but
+ * only to set the intervals. */
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
@@ -97,11 +97,11 @@ const struct command command_atlas = {
 /* --- the plan --------------------------------------------------------------------------------- */
 
 enum {
-    /* if there are fewer texts, all are kept as examples; also the shortest warm-up, in texts */
+    /* a corpus with fewer texts keeps all of them as examples; also the smallest default warm-up */
     TEXTS_FEW = 50,
     WARM_UP_MAX = 2000,
     WARM_UP_SHARE = 10,
-    /* approximate bytes of the warm-up's texts in memory, unless --warm-up is given */
+    /* limit for the memory of the texts of the default warm-up, in bytes, approximately */
     HELD_BYTES = 64 << 20,
     STATE_TEXTS = 1000,
 };
@@ -176,7 +176,8 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
     return 0;
 }
 
-/* The number of texts of the warm-up: `given`, or by default as many as HELD_BYTES can hold. */
+/* The number of texts of the warm-up: `given` or, if it is 0, a tenth of the texts, from TEXTS_FEW
+ * to WARM_UP_MAX, but at most as many as HELD_BYTES can hold. */
 static size_t count_warm_up(const struct atlas_state *own, long long given)
 {
     const double held = (double)(own->atlas.layers * own->atlas.across * own->atlas.plan.keys) *
@@ -207,7 +208,8 @@ static int divide(struct atlas_state *own, struct err *err)
     return 0;
 }
 
-/* Plan the examples to keep, after all texts were checked. */
+/* After all texts were checked, plan which examples to keep, and divide the corpus into
+ * segments. */
 static int open_atlas(struct atlas_state *own, struct err *err)
 {
     const struct own_options *given = options_own(own->driver->options);
@@ -257,7 +259,7 @@ const uint32_t *atlas_item_ids(void *context, size_t index, struct err *err)
     return atlas_item_read(own, index, err) ? NULL : own->reread.pair.text.ids;
 }
 
-/* A text of a group: the sums of its scores, and its tokens for the atlas. */
+/* The data of a text while its group runs: the sums of its scores, and its tokens for the atlas. */
 struct atlas_job {
     struct head_sums *sums;
     struct atlas_text text;
@@ -267,7 +269,7 @@ static int run(void *state, const struct group *group, struct err *err)
 {
     const struct atlas_state *own = state;
     struct arena *arena = group->arena;
-    struct group some = *group; /* the texts of this process */
+    struct group some = *group; /* later only the texts that this process runs */
     struct atlas_job *jobs = arena_alloc(arena, group->count, sizeof *jobs, err);
     void **watched = arena_alloc(arena, group->count, sizeof *watched, err);
     some.jobs = arena_alloc(arena, group->count, sizeof *some.jobs, err);
@@ -343,8 +345,8 @@ static int save(struct atlas_state *own, size_t done, struct err *err)
     return stream_commit(&out, err);
 }
 
-/* Iterate over the examples of an atlas, in any order: `at` is the position of the iteration. NULL
- * after the last. */
+/* Return the next example of an atlas, NULL after the last. `at` is the position of the iteration
+ * and begins as {0, 0}; the order of the examples does not matter. */
 static const struct atlas_example *next_example(const struct atlas *atlas, size_t at[2])
 {
     const size_t intervals = atlas->plan.intervals;
@@ -379,7 +381,8 @@ static int check_examples(const struct atlas *atlas, const struct atlas_corpus *
     return err_if(err->kind);
 }
 
-/* Read the results of a segment, which has finished `done` items, into own->sums and an atlas. */
+/* Read the results of a segment from its file: the scores into own->sums, the examples into
+ * `atlas`, and into `*done` the index of the first item that the segment has not finished. */
 static int read_segment(size_t *done, struct atlas *atlas, struct atlas_state *own, size_t segment,
                         const struct file *file, struct err *err)
 {
@@ -460,7 +463,7 @@ static int add(void *state, struct job *job, struct err *err)
     struct atlas_state *own = state;
     const struct atlas_job *from = job->own;
     const size_t done = job->index + 1;
-    /* the text is only run for the warm-up; another process counts it */
+    /* this text ran only for the warm-up: its scores are saved before, or by another process */
     if (job->index < own->first) {
         if (from && from->text.count > 1 && atlas_is_warming(&own->atlas))
             atlas_warm(&own->atlas, &from->text);
@@ -519,7 +522,8 @@ static int find_begin(struct atlas_state *own, struct err *err)
     return 0;
 }
 
-/* Run the texts of this process. Segments after the first need the intervals from the warm-up. */
+/* Run the texts of this process. If they begin after the first segment and the intervals are not
+ * known yet, run the texts of the warm-up first. */
 static int run_texts(struct atlas_state *own, struct err *err)
 {
     struct driver *driver = own->driver;
@@ -538,7 +542,8 @@ static int run_texts(struct atlas_state *own, struct err *err)
     return failed;
 }
 
-/* The path of a segment's file in the folder of a shard, such as atlas.2-of-4/07.part. */
+/* Find the file of a segment in the folder of a shard, such as atlas.2-of-4/07.part. Returns its
+ * path, or NULL if no shard has the file. */
 static const char *find_shard(struct atlas_state *own, size_t segment, struct err *err)
 {
     const char *folder = own->driver->output.path, *lacking = NULL;
@@ -571,7 +576,8 @@ static const char *find_shard(struct atlas_state *own, size_t segment, struct er
     return NULL;
 }
 
-/* Merge all segments in their order. */
+/* Read the files of all segments, and merge them in their order into own->atlas and
+ * own->heads.sums. */
 static int merge_segments(struct atlas_state *own, struct err *err)
 {
     struct atlas segment = {.plan = own->atlas.plan};
@@ -608,7 +614,7 @@ static int write_all(struct atlas_state *own, struct err *err)
     return err_if(failed || remove_segments(own, err));
 }
 
-/* Run the command. An existing atlas is finished if it has no files of segments. */
+/* Run the command. With --resume, an atlas is finished if its folder has no files of segments. */
 static int run_atlas(struct driver *driver, struct err *err)
 {
     struct atlas_state *own = driver->state;

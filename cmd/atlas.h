@@ -14,13 +14,13 @@ struct promotion;
 struct stream;
 struct target_folder;
 
-/* numbers of pairs and of promoted tokens that are kept for each head */
+/* most pairs of tokens and most promoted tokens that are kept for each head */
 enum { ATLAS_PAIRS = 20, ATLAS_PROMOTED = 10 };
 enum { ATLAS_SEGMENTS = 16 }; /* number of segments of a corpus; each has its own file */
 
 /* A text of the corpus that is read again because an example shows it. */
 struct atlas_item {
-    size_t index; /* index of the item; SIZE_MAX: none yet */
+    size_t index; /* index of the item; SIZE_MAX: no item was read yet */
     struct item item;
     struct text_with_source pair;
     struct arena arena;
@@ -29,18 +29,20 @@ struct atlas_item {
 struct atlas_state {
     /* must be the first member: hooks of `heads` get a pointer to this struct */
     struct heads_state heads;
-    struct atlas atlas;    /* the current segment's examples; at the end, all segments' */
+    struct atlas atlas;    /* examples of the current segment; at the end, of all segments */
     struct head_sums sums; /* sums of the scores over the texts of this segment */
     struct driver *driver;
     bool is_headvis, is_counted;
     size_t usable;                     /* number of texts of two tokens or more */
-    size_t bounds[ATLAS_SEGMENTS + 1]; /* the first item of each segment */
-    /* `segment`: the current one; `end_segment`: one after the last of this process */
+    size_t bounds[ATLAS_SEGMENTS + 1]; /* first item of each segment; last: item count */
+    /* `segment`: index of the current segment; `end_segment`: one after the last segment of this
+     * process */
     size_t segment, end_segment;
     struct job_shard shard;
-    /* items from `first` run; so do all items before `warmed`, for the warm-up */
+    /* this process runs the items from `first` on, and all items before `warmed` for the warm-up */
     size_t first, warmed;
-    const char *identity; /* identity of the state in the file of a segment */
+    const char *identity; /* text that begins each segment file: version, command, corpus and
+                           * model */
     const char *against;  /* folder of another atlas; NULL: none */
     float *others; /* [scores, heads] scores of the atlas in `against`; NULL: no other atlas */
     struct atlas_item reread;
@@ -52,7 +54,7 @@ struct atlas_state {
     struct table tables[ATLAS_TABLES];
 };
 
-/* Read a text into own->source. */
+/* Read the item `index` of the corpus into own->reread, unless it is there already. */
 int atlas_item_read(struct atlas_state *own, size_t index, struct err *err);
 
 /* The token ids of an item, as a function of type atlas_ids; `own` is the struct atlas_state. */
@@ -78,12 +80,13 @@ struct atlas_file {
 int atlas_write_file(struct atlas_state *own, const struct atlas_file *file,
                      const struct target_folder *folder, struct err *err);
 
-/* Write a file into the subfolder `name` of the atlas; or, with `of_heads`, a file for each head,
- * which has the head before its name: "L1H3.js". */
+/* Write a file into the subfolder `name` of the atlas; with `of_heads`, write a file for each head,
+ * with the head before the file's name: "L1H3.js". */
 int atlas_write_folder(struct atlas_state *own, const char *name, const struct atlas_file *file,
                        bool of_heads, struct err *err);
 
-/* Write all files: atlas_write as an atlas, headvis_write as the folders of HeadVis. */
+/* Write all files of the atlas: atlas_write in the own format, headvis_write in the folders of
+ * HeadVis. */
 int atlas_write(struct atlas_state *own, struct err *err);
 int headvis_write(struct atlas_state *own, struct err *err);
 

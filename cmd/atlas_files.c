@@ -68,7 +68,7 @@ static int promote(struct atlas_state *own, struct err *err)
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
-/* The table of heads, with the role of each as a column. */
+/* Make the table of heads: the table of `heads`, with its column "verdict" renamed to "role". */
 static int make_heads(struct table *table, struct atlas_state *own, struct arena *arena,
                       struct err *err)
 {
@@ -128,7 +128,7 @@ static int make_pairs(struct table *table, struct atlas_state *own, struct arena
             put_pair(&rows, own, head, i, &best[i]);
     }
     const bool is_empty = !rows.row;
-    if (is_empty) /* the columns of a table are the columns of its first row */
+    if (is_empty) /* without pairs, add a row for the columns, and remove it below */
         put_pair(&rows, own, 0, 0, &none);
     rows.row += is_empty;
     if (rows_finish(table, &rows, "tokens", "row"))
@@ -185,7 +185,8 @@ static int write_table(struct stream *out, struct atlas_state *own, size_t index
 
 /* --- examples and settings -------------------------------------------------------------------- */
 
-/* {"format": …, "layer": 1, "head": 3, "interval": 5, "text": 12, "max": 0.98, "tokens": […],
+/* Write an example as a line of JSON:
+ * {"format": …, "layer": 1, "head": 3, "interval": 5, "text": 12, "max": 0.98, "tokens": […],
  * "entries": [[query, key, weight], …], "columns": {…}} */
 static int put_example(struct json_writer *json, struct atlas_state *own, size_t head,
                        size_t interval, const struct atlas_example *example, struct err *err)

@@ -15,7 +15,7 @@ enum {
     SHARE_MAX = 255,
     KEY_MAX = 65535,
     ENTRY_BYTES = 3,
-    /* approximate bytes of the entries of all examples; a larger page is split */
+    /* if the entries of all examples need more bytes, approximately, the page is split */
     PAGE_BYTES = 10 << 20,
 };
 
@@ -66,7 +66,7 @@ static int put_texts(struct json_writer *json, struct atlas_state *own, const si
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
-/* {"columns": ["layer", …], "rows": [[0, …], …]} */
+/* Write a table as JSON: {"columns": ["layer", …], "rows": [[0, …], …]} */
 static void put_table(struct json_writer *json, const char *name, const struct table *table)
 {
     json_put_open(json, name, '{');
@@ -161,7 +161,8 @@ int atlas_page_write_entries(struct stream *out, struct atlas_state *own, size_t
     return failed;
 }
 
-/* Write the examples of a head, each as [interval, text number, largest weight]. */
+/* Write the data of a head as a JSON object. Each of its examples is [interval, index of the text,
+ * largest weight]; "others" are the scores of this head in the atlas of --against. */
 static int put_head(struct json_writer *json, struct atlas_state *own, size_t index,
                     const size_t *numbers, struct err *err)
 {
@@ -206,8 +207,8 @@ static int put_head(struct json_writer *json, struct atlas_state *own, size_t in
 
 /* --- --against -------------------------------------------------------------------------------- */
 
-/* The value of the field `name` in a record of the other atlas's heads.csv; NaN if the field is
- * missing. */
+/* The value of the field `name` in a record of heads.csv, in the atlas of --against; NaN if the
+ * field is missing. */
 static double other_value(const struct csv_record *names, const struct csv_record *record,
                           const char *name)
 {

@@ -112,8 +112,8 @@ struct attribute_job {
     struct attribution found;
 };
 
-/* The largest difference of a logit or score from the sum of its parts, over all texts, for a
- * note. */
+/* The largest difference between a logit or score and the sum of its parts, over all texts. A note
+ * shows it. */
 struct remainder {
     double most;
     size_t texts;
@@ -317,7 +317,7 @@ static int run_text(struct job *job, const struct group *group,
     }
 }
 
-/* Run a group of texts. With saliency, progress counts interpolation points instead of layers. */
+/* Run the texts of a group one after the other. */
 static int run(void *state, const struct group *group, struct err *err)
 {
     (void)state;
@@ -329,7 +329,7 @@ static int add(void *state, struct job *job, struct err *err)
     struct remainder *remainder = state;
     const struct attribute_job *own = job->own;
     (void)err;
-    if (own->mode == SALIENCY) /* a note at the table already says so */
+    if (own->mode == SALIENCY) /* saliency does not split a logit into a sum */
         return 0;
     remainder->most = fmax(remainder->most, fabs(own->found.logit - own->found.sum));
     remainder->what = own->mode == SPLIT_SCORE     ? "score"

@@ -32,7 +32,7 @@ static int parse_key(struct score_plan *plan, const struct options *options, siz
                    parse_token(&plan->other, "--key", against, strlen(against), keys, err)));
 }
 
-/* Read --query, --key and --corrupt, which name tokens of a text. */
+/* Read --query and --key, which name tokens of a text, and --corrupt, another text. */
 static int read_tokens(struct score_job *own, struct driver *driver, struct job *job,
                        struct arena *arena, struct err *err)
 {

@@ -27,7 +27,8 @@ static bool done_at(struct value *value, size_t index, const struct command_list
 }
 static const struct value_list values_done = {"done", NULL, done_at};
 
-/* List the options that --sweep may vary when a batch runs `run`. */
+/* Set `*value` to number `index` of the options that --sweep may vary in a batch of `run`. Returns
+ * false after the last option. */
 static bool settings_at(struct value *value, size_t index, const struct command_list *all)
 {
     (void)all;
@@ -130,8 +131,8 @@ static int add_file(struct buf *text, const char *path, const struct file *read,
     return 0;
 }
 
-/* Append the name of a model and a hash of its config, the files of its tokenizer and a sample of
- * its weights, since all weights are large. */
+/* Append the name of a model and a hash of its config, its tokenizer files and a sample of its
+ * weights. The weights are only sampled because hashing them all takes long. */
 static int add_model(struct buf *text, const char *name, struct err *err)
 {
     struct model model = {0};
@@ -330,7 +331,8 @@ static int preview_batch(struct driver *driver, struct err *err)
 
 /* --- --join ----------------------------------------------------------------------------------- */
 
-/* Choose the format of the joined result: the shards' own; json and jsonl have the same log. */
+/* Choose the format of the joined result: by default the format of the shards. Shards in json can
+ * be joined as jsonl and the reverse, since both formats have the same log. */
 static int choose_joined(struct log *shards, const struct options *options, struct err *err)
 {
     const char *path = options->output.path;
@@ -394,7 +396,7 @@ static int batch_command(const struct options *options, struct err *err)
     heap_give_back();
     if (options_exclude(&own, "resume", "force", err))
         return -1;
-    /* the operand names a file, as --file does */
+    /* an operand that is a file, or a word without blanks, names a file, as --file does */
     if (first && (!strchr(first, ' ') || file_exists(first))) {
         if (operands->count > 1 || own.input.file)
             return err_usage(err, "expected one file, found '%s' as well",

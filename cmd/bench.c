@@ -81,7 +81,7 @@ const struct command command_bench = {
 
 enum { LENGTHS_MAX = 64, TOKENS_MAX = 1000000, WIDTH_MAX = 4096, WIDTH_TOKENS = 1024 };
 
-/* 1024 tokens are a default length only if 256 tokens run in this time */
+/* limit in seconds: 1024 tokens are a default length only if 256 tokens run within it */
 static const double SECONDS_MOST = 0.5;
 
 struct bench_run {
@@ -163,8 +163,8 @@ static int parse_options(struct bench_run *run, struct err *err)
     return precision_choose(&run->plan.precision, options->model.precision, err);
 }
 
-/* Find the model: from --shape; single heads for --growth without a model; or else the given
- * model. */
+/* Find the models to measure: made from --shape; single heads, for --growth without a model;
+ * otherwise the given model. */
 static int find_folder(struct bench_run *run, struct err *err)
 {
     const char *name = NULL;
@@ -183,7 +183,7 @@ static int find_folder(struct bench_run *run, struct err *err)
                        : shape_make_head(new_model, width, err))
             return -1;
         run->folders[i] = new_model->folder;
-        /* memory to pack the weights */
+        /* packing the weights needs as much memory as their file */
         if (heap_expect(new_model->files[0].size, run->folders[i].path, err))
             return -1;
     }

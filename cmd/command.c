@@ -15,7 +15,7 @@
 #include "say.h"
 #include "text/label.h"
 
-enum { NAME_BYTES = 60 }; /* a suggestion shows a longer text as "…" */
+enum { NAME_BYTES = 60 }; /* a suggestion shows "…" for a text of more bytes */
 
 const struct command *command_find(const struct command_list *all, const char *name,
                                    struct err *err)

@@ -11,7 +11,7 @@ struct task;
 /* Run a command. Returns 0, or -1 with `err`. */
 typedef int command_verb(const struct options *options, struct err *err);
 
-enum { OPTION_USES = 8 /* most shared tables of options that a command has */ };
+enum { OPTION_USES = 8 /* most shared option tables of a command */ };
 
 /* A row of the table of commands; it is in the file that also has the command's options. */
 struct command {
@@ -24,15 +24,15 @@ struct command {
     const struct task *task;
     /* chooses the task by the options; NULL: always `task` */
     const struct task *(*choose)(const struct options *options);
-    command_verb *run;                /* NULL: the driver runs the task */
-    const struct option_row *options; /* table of the options of this command alone */
+    command_verb *run;                /* runs the command; NULL: the driver runs the task */
+    const struct option_row *options; /* table of options that only this command has */
     /* tables of shared options; running_options are always added */
     const struct option_row *shared[OPTION_USES];
     const char *without; /* shared options that the command lacks: "ids source"; NULL: none */
     const struct value_list *operand_values; /* valid operands; NULL: any text */
     const struct command *done; /* for batch: the command that runs without --do; NULL: not batch */
-    /* all that it does is write one result, the same each time, which may be a figure or a page:
-     * `again --run` runs it */
+    /* the command only writes one result, a figure or a page, with the same bytes each time: `again
+     * --run` may run it */
     bool draws;
     const char *without_tokenizer; /* advice if a model has no tokenizer; NULL: use --ids */
     /* `draws_pages`: it writes only pages; `draws_folders`: it writes folders with figures */
@@ -54,7 +54,8 @@ extern const struct command command_run, command_heads, command_explain, command
     command_atlas, command_features, command_batch, command_bench, command_init, command_train,
     command_lesson, command_help;
 
-/* All options of a command. For batch, they are the options without --do. */
+/* All options of a command. For batch, they include the options of the command that it runs without
+ * --do. */
 static inline struct option_set command_set(const struct command *command)
 {
     return (struct option_set){.command = command, .done = command->done};
@@ -80,7 +81,7 @@ static inline const struct task *command_task(const struct command *command,
 /* Run a command with parsed options. */
 int command_start(const struct command *command, const struct options *options, struct err *err);
 
-/* Commands that other code also runs: `run` and lessons. */
+/* Commands that are also run by other code: by `run` and by lessons. */
 extern command_verb page_command, explain_command;
 
 /* `help_of` prints the help page of the command; `help_version` prints the version of the

@@ -1,5 +1,5 @@
-/* compare.c: `attn-cli compare`: compares attention patterns and edits with dense attention, models
- * with the first of them, or a model with the tensors of another program. */
+/* compare.c: `attn-cli compare`: compares attention patterns and edits with dense attention,
+ * several models with the first model, or a model with the tensors of another program. */
 #include <limits.h>
 #include <math.h>
 #include <string.h>
@@ -104,7 +104,8 @@ static bool are_same(const struct tokenized *a, const struct tokenized *b)
            (a->count == 0 || memcmp(a->ids, b->ids, a->count * sizeof *a->ids) == 0);
 }
 
-/* Read the texts with all models, which must give the same ids. Notes are printed once. */
+/* Tokenize the texts with all models, which must give the same ids. Only the first model prints
+ * notes. */
 static int tokenize_all(struct compare_run *run, struct err *err)
 {
     bool is_quiet = progress_is_quiet();
@@ -278,8 +279,8 @@ static int compare_models(struct compare_run *run, const struct options *options
 
 /* --- tensors of another program --------------------------------------------------------------- */
 
-/* Refuse tensors that do not fit into memory with any text. In a dump that leaves out numbers,
- * tensors may be larger than the file. */
+/* Refuse a dump whose tensors do not fit into memory, whatever the text. In a dump that leaves out
+ * numbers, tensors may be larger than the file. */
 static int expect_numbers(const struct dump *dump, const char *path, struct err *err)
 {
     double numbers = 0;
@@ -354,9 +355,9 @@ static int compare_dump(struct compare_run *run, const struct options *options, 
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-/* List the models of --model and of operands. If there are several, remove the operands that name
- * models. If there are fewer, and no --attention or edit, refuse an operand of one word as a
- * misspelt model. */
+/* List the models that --model and operands name. If there are several models, remove the operands
+ * that name them. If there are fewer, and no --attention or edit, refuse an operand of one word as
+ * a misspelt model. */
 static int find_models(struct texts *models, struct options *options, struct arena *arena,
                        struct err *err)
 {
@@ -390,7 +391,7 @@ static int compare_command(const struct options *options, struct err *err)
                  output_choose_table(&run.output, &options->output, err);
     bool of_models = !failed && models.count > 1;
     if (of_models)
-        /* items_open asks whether a tokenizer joins pairs of texts */
+        /* items_open looks up whether the tokenizers of these models join pairs of texts */
         run.options.model.names = models;
     size_t count = of_models ? models.count : 1;
     failed = failed || !(run.sessions = arena_alloc(&arena, count, sizeof *run.sessions, err));

@@ -21,7 +21,7 @@ enum {
     TOKEN_BYTES = 400,    /* approximate bytes of a token with its labels */
     /* bytes of memory for each number with --mean texts: its sum, count and mean */
     MEAN_BYTES = 16,
-    FOLDER_NAME_BYTES_MAX = 200, /* a longer name has the number of the setting instead */
+    FOLDER_NAME_BYTES_MAX = 200, /* a longer name has the number of the setting, not its values */
 };
 
 /* About the longest time that a group should run, in seconds: a killed process loses results of
@@ -104,8 +104,8 @@ static const char *name_folder(const struct driver *driver, const struct job *jo
     return buf_keep(&name, arena, err);
 }
 
-/* Set the index of a result, and `blank`, the difference from the item's number: numbers also count
- * blank and failed texts. */
+/* Set the index of a result, and `blank`, the number of its item minus the index: item numbers also
+ * count blank and failed texts, the index does not. */
 static void set_index(struct identity *identity, const struct job *job, size_t index)
 {
     size_t texts = identity->texts;
@@ -126,9 +126,9 @@ static size_t leave_out_cells(struct identity_column *columns, size_t count,
     return left;
 }
 
-/* Columns that identify a result are the settings, then the columns of the input, of which the text
- * is the last; a setting with the name of a column is renamed. In JSON of a batch, the item is
- * "job": 5, "item": 3, "settings": {"head": "1"}, "columns": {"region": "NP"} */
+/* Set the columns that identify a result: the settings, then the columns of the input, and the text
+ * as the last column. A setting with the name of a column is renamed. In JSON of a batch, the item
+ * is "job": 5, "item": 3, "settings": {"head": "1"}, "columns": {"region": "NP"} */
 int driver_identify(struct driver *driver, const struct job *job, struct identity *identity,
                     struct arena *arena, struct err *err)
 {
@@ -200,8 +200,8 @@ static int put_output(struct json_writer *json, const char *name, const struct d
 }
 
 /* Write the log line of a failure, or of a result in a format other than JSON: the name of its
- * folder, or its bytes. The line of the first result also contains its bytes as a later result
- * would have them. */
+ * folder, or its bytes. The line of the first result also contains, as "next", the bytes that this
+ * result would have after another. */
 static int write_line(struct driver *driver, struct stream *out, const struct job *work,
                       const struct report *report, struct arena *arena, struct err *err)
 {
@@ -298,7 +298,7 @@ static int write_job(struct driver *driver, struct job *work, struct arena *aren
     }
     bool is_array = is_lines(driver) && !driver->log && format_is(driver->output.format, "json");
     bool is_made = work->bytes.size && work->before == driver->written;
-    /* the job was expected to have a result, but failed after it was read */
+    /* `expected` counts this job, which failed after it was read */
     driver->expected -= work->fault && work->before != SIZE_MAX;
     work->before = driver->written;
     if (is_array)
@@ -535,7 +535,7 @@ int driver_check(struct driver *driver, struct err *err)
     if (driver->failed && driver->failed == driver->end - driver->first && !driver->is_batch)
         return err_set(err, "%s", driver->failure);
     driver->identity.failed = driver->failed;
-    driver->failed = 0; /* driver_run counts them again */
+    driver->failed = 0; /* driver_run counts the failures again */
     driver->failure = NULL;
     if (!session_expect(&driver->session, driver_memory(driver), survey->weights, survey->longest,
                         err))
@@ -622,11 +622,11 @@ struct turn {
     /* `most`: the largest number of groups; `tokens`: the most tokens in a group */
     size_t most, tokens;
     size_t count, written; /* `count`: number of groups; `written`: how many of them were written */
-    pthread_mutex_t mutex; /* held to write results */
+    pthread_mutex_t mutex; /* a thread holds it while it writes results */
     struct err err;
 };
 
-/* Write the results of all groups before the first one that still runs. */
+/* Write the results of all groups before the first group that still runs. */
 static int write_groups(struct turn *turn)
 {
     struct driver *driver = turn->driver;
@@ -636,7 +636,7 @@ static int write_groups(struct turn *turn)
         if (write_jobs(driver, group->read, group->read_count, group->arena, &turn->err))
             return -1;
         if (group->err.kind) {
-            stream_flush(&driver->output.stream); /* print what is complete */
+            stream_flush(&driver->output.stream); /* print the results that are complete */
             return err_adopt(&turn->err, &group->err);
         }
         snprintf(failures, sizeof failures, "%zu failed", driver->failed);
@@ -750,14 +750,14 @@ static int run_setting(struct driver *driver, size_t setting, struct err *err)
             break;
         if (turn.most == 1)
             run_group(&turn, 0, 0);
-        else /* group->work is large enough for all threads to share */
+        else /* 1e12: enough work for all threads of the pool */
             pool_run(viewer->machine.pool, (struct loop){turn.count, 1e12, run_group}, &turn);
         failed = turn.err.kind ? err_adopt(err, &turn.err) : 0;
         double seconds = (clock_seconds() - start) * (double)threads;
         double rate = (double)tokens / seconds * group_seconds;
         if (tokens)
             turn.tokens = rate < GROUP_TOKENS ? num_max((size_t)rate, 1) : GROUP_TOKENS;
-        /* after the first turn: threads share its weights */
+        /* after the first turn, the viewers of all threads share its packed weights */
         for (size_t i = 0; turn.most < most && i < threads && !failed; i++)
             failed = viewer_share(&viewers[i], viewer, err);
         if (threads > 1)
@@ -822,7 +822,7 @@ int driver_run(struct driver *driver, size_t done, struct err *err)
                  dose_report(&report, driver->dose, &driver->kept, err);
         const struct texts *edits = &driver->options->edit.edits;
         report.identity = identity_first(1);
-        /* the title shows the edit as it stands for all settings: h.0.mlp_out * {s} */
+        /* the title shows the edit with the name of the swept value: h.0.mlp_out * {s} */
         if (driver->current.edit.are_swept)
             report.mechanism =
                 edits->count ? arena_format(&driver->kept, err, "--edit '%s'", edits->items[0])
@@ -886,7 +886,8 @@ int driver_prepare(struct driver *driver, const struct task *task, const struct 
     if (driver->accumulates && driver->shard.count > 1 && settings == 1)
         return err_usage(err, "--shard: expected results to divide, found one result of all texts: "
                               "leave out --shard, or divide the settings of a --sweep");
-    /* the range of this process: at least one setting, because a task may have texts of its own */
+    /* the range of this process has at least one setting, even without jobs, because a task may
+     * bring its own texts */
     size_t items = driver->items.count;
     size_t jobs = driver->jobs_of_result = driver->is_batch && driver->accumulates ? items : 1;
     shard_range(&driver->shard, driver->jobs / jobs, &driver->first, &driver->end);

@@ -42,7 +42,7 @@
  * driver_write, as in heads.c.
  *
  * A command stops at the first invalid job and writes nothing; but if each of several texts has a
- * result, it leaves out those that lack tokens or a named position, and then fails. `batch`
+ * result, it leaves out texts that lack tokens or a named position, and then fails. `batch`
  * (batch_command.c) runs the same tasks. If each job has a result, it continues after a failure
  * (exceptions: fail_job in driver.c). With -o it keeps a log. */
 #pragma once
@@ -64,7 +64,7 @@ struct job {
     size_t index;  /* index of the job's item; SIZE_MAX: the result is made of all items */
     struct item item;
     struct text_with_source pair; /* the text and its source as tokens */
-    void *own;                    /* data of the task, in the arena of `read` */
+    void *own;                    /* the task's data for this job, in the arena of `read` */
     struct report report;
     struct memory memory; /* memory of the job's passes and result, set by `read` */
     double result_bytes;  /* bytes of captured tensors in the result, set by `read`; 0: none */
@@ -74,7 +74,7 @@ struct job {
     /* the result, formatted by a thread as result number `before`; empty: not formatted yet */
     struct buf bytes;
     bool is_written;     /* the task wrote the result during the pass */
-    enum err_kind fault; /* why there is no result; ERR_NONE: there is one */
+    enum err_kind fault; /* why the job has no result; ERR_NONE: it has one */
     const char *message;
 };
 
@@ -85,7 +85,7 @@ struct group {
     struct viewer *viewer;
     struct job **jobs; /* [count] jobs to run */
     size_t count;
-    struct arena *arena; /* freed after the results are written */
+    struct arena *arena; /* memory of the group, freed after its results are written */
 
     /* For the driver: all jobs that were read. `jobs` contains only the jobs that could be read. */
     struct job *read; /* [read_count] all jobs that were read, including those that failed */
@@ -107,7 +107,8 @@ struct task {
     bool accumulates; /* one result is made of all texts of a setting, as with --mean texts */
     /* advice if a text is too long, except for masked models; NULL: add_advice gives it */
     const char *way_out;
-    /* name of the command that writes HTML pages instead; NULL: this command writes them */
+    /* name of the command that writes HTML pages in place of this one; NULL: this command writes
+     * them */
     const char *pages;
     /* default format of files in a folder; NULL: none. A batch has no default. */
     const char *folder;
@@ -146,8 +147,8 @@ struct task {
      * report. */
     int (*add)(void *state, struct job *job, struct err *err);
 
-    /* Write results. `end` is called after each setting, `finish` after all, unless a batch keeps a
-     * log. */
+    /* Write results. `end` is called after each setting, `finish` after all settings, unless a
+     * batch keeps a log. */
     int (*end)(void *state, struct driver *driver, struct err *err);
     int (*finish)(void *state, struct driver *driver, struct err *err);
 };
@@ -203,7 +204,7 @@ struct driver {
     struct layout layout;
     struct identity identity; /* identity of the first result */
     struct dose *dose;        /* set if a batch draws one figure of all results, else NULL */
-    struct log *log;          /* NULL: results go to `output` */
+    struct log *log;          /* log of a batch; NULL: results go to `output` */
     size_t failed;            /* number of failed jobs so far */
     const char *failure;      /* message of the first failure */
     /* `written`: results so far; `expected`: results of all jobs that were read so far */
@@ -239,6 +240,7 @@ int driver_write(struct driver *driver, const struct report *report, struct err 
 /* Run one pass over the texts of a group, and store the selected tensors in the texts' reports. */
 int group_capture(const struct group *group, const struct selection *selection, struct err *err);
 
-/* Set what identifies a result in the output, for a task that writes it during the pass. */
+/* Set `identity`, which identifies the result of a job in the output. A task that writes its result
+ * during the pass calls this function. */
 int driver_identify(struct driver *driver, const struct job *job, struct identity *identity,
                     struct arena *arena, struct err *err);

@@ -1,4 +1,4 @@
-/* examples.c: `attn-cli examples`: the tokens with the largest activations. */
+/* examples.c: `attn-cli examples`: lists the tokens with the largest activations. */
 #include <math.h>
 #include <string.h>
 
@@ -50,10 +50,10 @@ struct examples_state {
         double sum;
     } * totals;    /* [channel_count] totals of each feature */
     size_t tokens; /* number of tokens of all texts, without the tokens put before a text */
-    const size_t *channels; /* [channel_count] indices of channels; NULL: all channels */
+    const size_t *channels; /* [channel_count] indices of channels or features; NULL: all */
     size_t channel_count, layers, top, count;
     float sign;           /* 1: find the largest activations; -1: the smallest */
-    struct example *best; /* [layers, channel_count, top] a heap of examples for each channel */
+    struct example *best; /* [layers, channel_count, top] the best examples, sorted */
 };
 
 /* Select features of --sae, which are searched in place of channels. */
@@ -140,8 +140,8 @@ static int run(void *state, const struct group *group, struct err *err)
     return failed;
 }
 
-/* Offer an activation at a token of a text to the heap `best`, which keeps it if it is large
- * enough. */
+/* Offer an activation at a token of a text to `best`, the sorted examples of a channel or feature:
+ * it is inserted if it is larger than the last of them. */
 static void offer(struct example *best, const struct examples_state *own, const struct job *job,
                   const struct tokenized *text, int layer, size_t row, float value)
 {

@@ -1,4 +1,4 @@
-/* explain.c: `attn-cli explain`: the arithmetic of one head, step by step for each query. */
+/* explain.c: `attn-cli explain`: shows the arithmetic of one head, step by step for each query. */
 #include <string.h>
 
 #include "command.h"
@@ -70,7 +70,7 @@ struct explain_run {
     struct items items;
     struct session session;
     const struct text_with_source *pair;
-    size_t branch;                /* index of --part */
+    size_t branch;                /* index of the value of --part */
     const struct tokenized *text; /* the text of the queries */
     const char *called;           /* what messages call `text`: source or text */
     struct explain_request request;
@@ -149,7 +149,7 @@ static int choose_query(struct explain_run *run, struct err *err)
     return 0;
 }
 
-/* Choose the key of --key: a token of the text of the keys. */
+/* Choose the key of --key: a token of the text that the head attends to, by default the first. */
 static int choose_key(struct explain_run *run, struct err *err)
 {
     const char *name = run->options->explain.key;

@@ -1,5 +1,5 @@
-/* features_command.c: `attn-cli features`: the features of sparse autoencoders and transcoders that
- * are active at each token. */
+/* features_command.c: `attn-cli features`: lists the features of sparse autoencoders and
+ * transcoders that are active at each token. */
 #include "base/num.h"
 #include "command.h"
 #include "driver.h"

@@ -1,6 +1,6 @@
-/* fills.h: columns that group the rows of a table: of --by, --group and --per. A spreadsheet writes
- * the value of merged cells into the first of their rows alone; in such a column, a blank cell has
- * the value above.
+/* fills.h: the columns of --by, --group and --per, which group the rows of a table. A spreadsheet
+ * writes the value of merged cells only into their first row; in such a column, a blank cell has
+ * the value above it.
  *
  *     trial;word
  *     1;The
@@ -15,7 +15,8 @@
 
 struct fill {
     const char *value; /* value of the cell, or the last value of the column; NULL: none yet */
-    bool literal;      /* the value is text as it stands, as in row_cell (items.c) */
+    bool literal;      /* the value is JSON other than a text, as in struct row_cell
+                        * (table_rows.h) */
 };
 
 struct fills {
@@ -30,7 +31,8 @@ struct fills {
             FILL_PER,
             FILL_NONE, /* a column whose blank cells stay blank: such rows are in no group */
         } how;
-        /* `filled`: cells without a value that were filled; `blank`: cells that stayed blank */
+        /* `filled`: number of blank cells that were filled; `blank`: number of cells that stayed
+         * blank */
         size_t filled, blank;
         /* number of the first line that has a blank cell but no value above it; 0: none */
         size_t first_line;
@@ -57,7 +59,8 @@ bool fills_are_merged(const struct fills *fills, const struct fill *cells);
 /* True if a blank cell of column `index` has the value of the cell above it. */
 bool fills_has(const struct fills *fills, size_t index, bool is_merged);
 
-/* Add a row of cells [count]; a blank cell has no value. */
+/* Add the cells of a row, one for each column; the value of a blank cell is NULL. `line` is the
+ * number of the row's line in the file. */
 int fills_take(struct fills *fills, const struct fill *cells, size_t line, struct arena *arena,
                struct err *err);
 

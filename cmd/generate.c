@@ -123,7 +123,7 @@ static int check_options(const struct driver *driver, const struct options *opti
     return 0;
 }
 
-/* Check the options without a text. With --show, select tensors as `run` does. */
+/* Check the options that need no text. With --show, select tensors as `run` does. */
 static int open(void *state, struct driver *driver, struct err *err)
 {
     struct generate_state *own = state;
@@ -231,7 +231,8 @@ static int grow(struct growth *growth, struct err *err)
 
 /* --- the result ------------------------------------------------------------------------------- */
 
-/* Print the table of --logprobs below the text. Fill the report, unless the text is the result. */
+/* Print the table of --logprobs below the text. Fill the report, unless the printed text is the
+ * whole result. */
 static int fill_report(struct growth *growth, struct job *job, struct err *err)
 {
     struct driver *driver = growth->driver;
@@ -271,7 +272,8 @@ static void note_work(const struct growth *growth)
                cache);
 }
 
-/* Run a group of texts. Item N draws its random numbers with the seed --seed + N·2³². */
+/* Generate the text of a group, which has one job. Item N draws its random numbers with the seed
+ * --seed + N·2³². */
 static int run(void *state, const struct group *group, struct err *err)
 {
     struct job *job = group->jobs[0];

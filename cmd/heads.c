@@ -1,4 +1,4 @@
-/* heads.c: `attn-cli heads`: scores of every head of a model, measured on texts and on repeated
+/* heads.c: `attn-cli heads`: measures scores of every head of a model on texts and on repeated
  * random tokens; with --composition, scores of how heads compose.
  *
  * The command sums the measurements of all texts; `batch --do heads` writes a result for each text
@@ -214,7 +214,8 @@ static void prepare_output(struct heads_state *own, struct driver *driver)
     driver->output.draws_pages = true;
     if (!own->in_maps)
         driver->layout.lines = 0;             /* show every head */
-    driver->derivation.mean_of_texts = false; /* sums are added instead */
+    driver->derivation.mean_of_texts = false; /* results are not averaged: `add` merges their
+                                               * sums */
     if (!driver->is_batch)
         driver_accumulate(driver, own->in_maps ? num_max(driver->sweep.models.count, 1) : 1);
 }
@@ -303,8 +304,8 @@ static bool is_of_texts(const struct head_survey *survey)
     return of_texts;
 }
 
-/* Refuse scores of words (copying, successor) that the model cannot have. With --score all, such
- * scores have no values instead, unless --sort names one. */
+/* Refuse scores of words (copying, successor) that the model cannot have. With --score all, these
+ * scores are left without values, unless --sort names one of them. */
 static int check_circuits(struct heads_state *own, const struct driver *driver, struct err *err)
 {
     const struct score *sort = own->sort;
@@ -628,7 +629,7 @@ static void note_material(const struct heads_state *own, const struct driver *dr
 static int end(void *state, struct driver *driver, struct err *err)
 {
     struct heads_state *own = state;
-    const struct sweep *sweep = &driver->sweep; /* the model is the slowest of the sweep's values */
+    const struct sweep *sweep = &driver->sweep; /* of all swept options, the model varies slowest */
     size_t model = driver->setting / (sweep->settings / num_max(sweep->models.count, 1));
     struct arena *arena = &driver->session.arena;
     struct report report;
@@ -695,8 +696,8 @@ static int heads_command(const struct options *options, struct err *err)
 
 /* --- --contacts ------------------------------------------------------------------------------- */
 
-/* For protein models with an output for contacts: prepare the scores of contacts between
- * residues. */
+/* Prepare --contacts, the scores of contacts between residues, for protein models with an output
+ * for contacts: refuse the options of other scores. */
 static int contacts_task_prepare(void *state, struct driver *driver, struct err *err)
 {
     (void)state;

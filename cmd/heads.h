@@ -23,9 +23,9 @@ struct heads_state {
     const struct score *sort;
     size_t top;                  /* rows that are shown, by --top; 0: all */
     size_t way;                  /* index of the value of --composition */
-    bool has_all;                /* --score has `all` */
+    bool has_all;                /* --score contains `all` */
     bool in_maps;                /* write matrices of layers by heads, not a table */
-    bool accumulates;            /* one result for all texts; false: one for each */
+    bool accumulates;            /* true: one result for all texts; false: one for each text */
     size_t layers, heads;        /* number of layers, and of heads in a layer, of the first model */
     struct head_survey survey;   /* heads and scores to measure in the open model */
     struct head_sums sums;       /* sums of the scores over the texts of the open model */
@@ -40,6 +40,7 @@ int heads_open(struct heads_state *own, struct driver *driver, struct err *err);
 void heads_read(const struct heads_state *own, struct driver *driver, struct job *job);
 int heads_begin(struct heads_state *own, struct driver *driver, struct err *err);
 
-/* `watched` [group->count] has the contexts of survey.watch; NULL: there are none. */
+/* Measure the scores on the texts of a group. `watched` [group->count] has the context that
+ * survey.watch gets for each text; NULL: no contexts. */
 int heads_run(const struct heads_state *own, const struct group *group, void **watched,
               struct err *err);

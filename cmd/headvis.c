@@ -1,5 +1,5 @@
-/* headvis.c: an atlas as the files of HeadVis (Luger, Kamath et al., Anthropic, 2026), by the
- * definitions of Neuronpedia's compute-head-metrics.py:
+/* headvis.c: writes an atlas as the files of HeadVis (Luger, Kamath et al., Anthropic, 2026), by
+ * the definitions of Neuronpedia's compute-head-metrics.py:
  *
  *     config.json, scatter_data.json, heads/L{layer}H{head}.json
  *     server_config.json, attributions/manifest.json      empty objects
@@ -41,7 +41,7 @@ static void put_rounded(struct json_writer *json, const char *name, double value
 
 static void find_metrics(double values[METRICS], const struct atlas_state *own, size_t index)
 {
-    enum { SELF, PREVIOUS, ENTROPY, DISTANCE, VARIANCE }; /* indices of scores, in their order */
+    enum { SELF, PREVIOUS, ENTROPY, DISTANCE, VARIANCE }; /* in the order of --score in atlas.c */
     const struct atlas *atlas = &own->atlas;
     const struct atlas_head *head = &atlas->heads[index];
     const double positions = (double)atlas->tokens;

@@ -104,7 +104,7 @@ const struct command command_help = {
 };
 
 #ifdef __clang__
-#define COMPILER __VERSION__ /* the version names the compiler itself */
+#define COMPILER __VERSION__ /* Clang's version contains its name */
 #else
 #define COMPILER "gcc " __VERSION__
 #endif
@@ -192,7 +192,8 @@ static bool is_in_topic(const struct value_list *list)
     return false;
 }
 
-/* Write the options of a command. Shared options for reading texts are only listed by name. */
+/* Write the options of a command. If the command reads texts, its shared options are only listed by
+ * name. */
 static void write_options(const struct page *page, const struct command *command)
 {
     const char *heading = NULL;
@@ -355,8 +356,7 @@ static void write_manual(struct stream *out, const struct command_list *all,
 
 /* --- completions ------------------------------------------------------------------------------ */
 
-/* The kind of paths that an argument accepts, found by the argument's name; NULL: only listed
- * values. */
+/* The kind of path that an argument accepts, found by the argument's name; NULL: it is no path. */
 static const char *path_kind(const char *argument)
 {
     static const char *const words[][2] = {
@@ -410,10 +410,11 @@ static void add_command(struct buf *rows, const struct command *command,
                    list ? list->name : "-");
 }
 
-/* scripts that embed.sh turns into arrays */
+/* the completion scripts, which embed.sh turns into arrays */
 extern const unsigned char completion_bash[], completion_zsh[], completion_fish[];
 
-/* Print the completion script of a shell. The rows replace a mark in the script. */
+/* Print the completion script of a shell, with rows for all commands and options in place of the
+ * mark in the script. */
 static int write_completion(const char *shell, const struct command_list *all, struct err *err)
 {
     static const char mark[] = "#@ rows\n";

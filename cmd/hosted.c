@@ -19,7 +19,7 @@ static int run(const char *const *words, const struct edit_values *values, struc
     options.quiet = true;
     options.edit.values = values;
     options.input.is_hosted = true;
-    /* "-" also accepts binary formats */
+    /* without --output, write to "-", which also accepts binary formats */
     options.output.path = options.output.path ? options.output.path : "-";
     return command_start(command, &options, err) && err->kind != ERR_FAILED;
 }

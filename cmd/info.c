@@ -1,4 +1,4 @@
-/* info.c: `attn-cli info`: a model's architecture, tokenizer, weights and memory use; or a
+/* info.c: `attn-cli info`: shows a model's architecture, tokenizer, weights and memory use, or a
  * tokenizer alone. A fact has a label for text output, a name for data, or both. */
 #include <limits.h>
 #include <math.h>
@@ -73,7 +73,7 @@ enum {
 struct info {
     const struct options *options;
     const struct folder *folder;
-    struct tokenizer *tokenizer; /* the tokenizer; NULL: the model has none */
+    struct tokenizer *tokenizer; /* NULL: the model has no tokenizer */
     struct facts *facts;
     struct report report;
     struct table tables[FRAMES_MAX];
@@ -152,7 +152,7 @@ static void tell_tokenizer(struct info *info)
     tokenizer_stages(tokenizer, &stages);
     tell_buf(info, "stages", "tokenizer_stages", &stages);
 
-    /* such as "bos <s> 1, eos </s> 2" */
+    /* the line of special tokens, such as "bos <s> 1, eos </s> 2" */
     for (enum token_role role = 0; role < TOKEN_ROLES; role++) {
         uint32_t id = 0;
         bool has = false;
@@ -249,8 +249,8 @@ static void tell_model(struct info *info, const struct model *model)
     }
 }
 
-/* The bytes of the matrix that makes logits. `*unread`: bytes of the rows of embedding tables that
- * no token of a text reads. */
+/* Return the bytes of the matrix that makes logits. Add to `*unread` the bytes of the rows of
+ * embedding tables that no token of a text reads. */
 static size_t words_of(const struct weights *weights, size_t tokens, size_t *unread)
 {
     const struct config *c = weights->config;
@@ -467,7 +467,7 @@ static void list_tensors(struct info *info, const struct weights *weights)
 
 static int write_report(struct info *info, const char *model)
 {
-    /* the tokenizer has one token for each word */
+    /* list the words of a tokenizer that has one token for each word */
     if (info->tokenizer && *tokenizer_facts(info->tokenizer)->gap) {
         size_t count = tokenizer_size(info->tokenizer);
         struct buf text = {0};

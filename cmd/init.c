@@ -161,8 +161,8 @@ static int learn_pairs(struct model_maker *maker, size_t size, struct err *err)
 
 /* --- the vocabulary --------------------------------------------------------------------------- */
 
-/* Add a file to the new model, a copy of `path` or, if `path` is NULL, of the file of the model
- * `like`. */
+/* Add the file `name` to the new model: a copy of the file at `path` or, if `path` is NULL, of the
+ * file with this name in the model `like`. */
 static int map_file(struct model_maker *maker, const char *name, const char *path, struct err *err)
 {
     struct file *file = &maker->inputs[maker->words.file_count];
@@ -258,7 +258,8 @@ static bool sets_key(const struct config_edit *edit, const char *name)
     return false;
 }
 
-/* Put a classifier into the config, unless it has one. */
+/* Add a classifier for maker->classes to the config, unless there are no classes or the config
+ * already has a classifier. */
 static int set_classes(struct model_maker *maker, const struct json *root, struct err *err)
 {
     enum { KEYS = 4 };
@@ -299,7 +300,7 @@ static int set_classes(struct model_maker *maker, const struct json *root, struc
         const char *value = buf_keep(&values[i], &maker->arena, err);
         failed = failed || !value;
         if (failed)
-            continue; /* continue the loop: it also releases the other values */
+            continue; /* stay in the loop: buf_keep also releases the other values */
         edit->changes =
             arena_grow(&maker->arena, edit->changes, edit->count, sizeof *edit->changes, err);
         failed = !edit->changes;
@@ -387,8 +388,7 @@ int model_maker_open(struct model_maker *maker, const char *path, struct err *er
                               "it, or choose another folder",
                               target.path, name);
     }
-    /* by default, scores are not scaled in a model without projections, but are in a model with
-     * them */
+    /* a config without projections does not scale scores; most models with projections do */
     if (sets_key(&maker->edit, "projections") && !sets_key(&maker->edit, "scale") &&
         config->projections && config->scale == 1)
         print_note("scores are not scaled, as in '%s': add scale=sqrt to --set for 1/√d_k",
@@ -413,7 +413,8 @@ void model_maker_release(struct model_maker *maker)
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-/* Refuse several options that give sizes or words, or none. Check the folder of the output. */
+/* Refuse a command line that gives sizes or words by several options, or by none. Check the folder
+ * of the output. */
 static int check_options(const struct options *options, struct err *err)
 {
     const struct make_options *make = &options->make;

@@ -23,7 +23,7 @@
 
 enum {
     COLUMNS_MAX = 256, /* largest number of columns that are copied to the output */
-    NO_FIELD = ITEM_FIELDS + COLUMNS_MAX, /* stands for the field of a column that is ignored */
+    NO_FIELD = ITEM_FIELDS + COLUMNS_MAX, /* field of a column that is ignored */
     COLUMN_NAME_BYTES_MAX = 256,          /* bytes of the longest name of a column */
     OF_ALL = (2 << ITEM_PAIR) - 1,        /* fields that every command reads, as bits */
     OF_TEXTS = 1 << ITEM_TEXT | 1 << ITEM_IDS | 1 << ITEM_CLEAN | 1 << ITEM_GOOD | 1 << ITEM_BAD |
@@ -125,7 +125,8 @@ static struct names names_of(const struct texts *texts)
 }
 
 /* The field in which values of a column are stored: an item_field of the command; or, for a column
- * to copy, ITEM_FIELDS + its index. A new name has the index after the last. */
+ * to copy, ITEM_FIELDS + its index in items->names. A name that is not in this list yet gets the
+ * next index. */
 static size_t field_of(const struct items *items, const char *name)
 {
     const char *text = items->options->input.text_column, *id = items->options->input.id_column;
@@ -166,7 +167,7 @@ static bool joins_texts(struct items *items)
     const char *special = options->input.special;
     bool joins = special && strcmp(special, "bos") == 0;
     const struct texts *sweeps = &options->batch.sweeps;
-    for (size_t i = 0; i < sweeps->count; i++) /* such options can join two texts */
+    for (size_t i = 0; i < sweeps->count; i++) /* a swept model or --special may join two texts */
         joins |= strncmp(sweeps->items[i], "model=", 6) == 0 ||
                  strncmp(sweeps->items[i], "special=", 8) == 0;
     struct texts models;
@@ -253,7 +254,7 @@ static int add_start(struct items *items, const char *at, size_t size, size_t li
     return 0;
 }
 
-/* True for the field of a copied column whose cells are joined to texts. */
+/* True if a field is a copied column whose cells are joined to texts. */
 static bool is_part_field(const struct items *items, size_t field)
 {
     size_t index = field - ITEM_FIELDS;
@@ -300,7 +301,7 @@ static int survey_cell(struct items *items, size_t field, const char *text, size
                : 0;
 }
 
-/* Read the cells of a row in the columns that group rows. */
+/* Add the cells of a row in the columns that group rows to items->fills. */
 static int note_fills(struct items *items, const struct row *row, struct arena *arena,
                       struct err *err)
 {
@@ -320,8 +321,8 @@ static int note_fills(struct items *items, const struct row *row, struct arena *
                : 0;
 }
 
-/* Add the columns of a row of JSON, an object, to the columns of the table. Survey the cells of any
- * row. */
+/* Survey the cells of a row. If the row is an object of JSONL, also add its columns to the columns
+ * of the table. */
 static int note_row(struct items *items, const struct row *row, enum cells *cells, struct err *err)
 {
     if (items->kind == ITEMS_JSONL && !items->found && row->count)
@@ -343,7 +344,8 @@ static int note_row(struct items *items, const struct row *row, enum cells *cell
     return err_if(err->kind);
 }
 
-/* Refuse a column that groups rows and is blank in its first row: there is no value above. */
+/* Refuse a column that groups rows and is blank in its first row: no row above has a value for
+ * it. */
 static int check_fills(const struct items *items, struct err *err)
 {
     size_t index;
@@ -368,7 +370,7 @@ static int find_rows(struct items *items, struct err *err)
     const bool of_csv = items->kind == ITEMS_CSV, by = items->by.count;
     const bool keeps_blank = items->fields & ITEMS_KEEP_BLANK && items->kind != ITEMS_JSONL && !by;
     const size_t first = items->count;
-    /* `last`: number of items up to the last that is not blank */
+    /* `last`: number of items up to the last item that is not blank */
     size_t last = first, number = first;
     /* `skipped`: number of blank rows; `between`: number of blank rows before the last item */
     size_t skipped = 0, between = 0;
@@ -416,12 +418,12 @@ static int find_rows(struct items *items, struct err *err)
 
 /* --- the header of CSV ------------------------------------------------------------------------ */
 
-/* Choose the separator: comma, semicolon or tab, or none if there is one column. Choose the one
- * that makes a column of the header which the command reads, otherwise the one that makes the most
- * columns. A file with such a column among several is a table. */
+/* Choose the separator: comma, semicolon or tab, or none if there is one column. Prefer a separator
+ * for which the command reads a column of the header, then the separator that makes the most
+ * columns. A file with several columns, one of which the command reads, is a table. */
 static int choose_separator(struct items *items, struct err *err)
 {
-    /* added for a column that the command reads: more than any number of columns */
+    /* added to the number of columns if the command reads one: more than any number of columns */
     const size_t KNOWN = SIZE_MAX / 2;
     size_t best = 1;
     bool is_one = true; /* the table has one column */
@@ -513,7 +515,8 @@ static bool begins(const struct items *items, char first, const char *second)
     return at < end && *at && strchr(second, *at);
 }
 
-/* Skip a first line such as "sep=;", which Excel reads and writes. */
+/* Skip a first line such as "sep=;", which Excel reads and writes, and use its separator. Returns
+ * true if there is such a line. */
 static bool take_separator(struct csv_reader *reader)
 {
     const char *at = reader->at, *next = at + 5;
@@ -840,7 +843,7 @@ int items_blame(const struct items *items, size_t index, struct err *err)
 
 void items_print_failure(struct items *items, size_t index, const char *message)
 {
-    /* begins the end of a message, which differs between texts */
+    /* begins the suggestion at the end of a message, which differs between texts */
     static const char guess[] = ": did you mean";
     struct buf origin = {0};
     items_origin(&origin, items, index);
@@ -952,7 +955,7 @@ static bool fill_row(struct fill *now, struct item *item, const struct items *it
 }
 
 /* Read a row and store its values in the item: first the columns to copy, since even failures show
- * them. A text of several rows has the first value of a field. */
+ * them. If an item has several rows, the first value of a field counts. */
 static int take_row(struct row *row, const struct items *items, struct item *item,
                     struct csv_reader *reader, struct arena *arena, struct err *err)
 {
@@ -1043,8 +1046,8 @@ static int read_rows(const struct items *items, struct item *item, const struct 
     return regions_join(item, rows, words, count, arena, err);
 }
 
-/* Divide the text of an item into regions, and also its bad or corrupt text, which must have as
- * many. */
+/* Divide the text of an item into regions. Also divide its bad or corrupt text, which must have the
+ * same number of regions. */
 static int read_regions(struct item *item, const char *numbers, struct arena *arena,
                         struct err *err)
 {

@@ -4,11 +4,13 @@
  *     {"text": "Life is short", "region": "NP"}        JSONL: one object per line
  *     text,region                                      CSV (or ; or tab): a header, then records
  *
- * The ending of the name (.txt, .jsonl, .csv, .tsv) gives the kind of a file, otherwise its first
- * line, unless the whole file is one text: an object, or a header of several columns, one of which
- * the command reads. Columns that the command reads belong to the item and replace the option of
- * the same name; all others that have a name are copied to the output. A misspelt name of a column
- * that the command reads is refused.
+ * The ending of the name (.txt, .jsonl, .csv, .tsv) gives the kind of a file. Without one of these
+ * endings, the first line gives the kind, unless the whole file is one text: an object begins
+ * JSONL, and a header of several columns, one of which the command reads, begins CSV.
+ *
+ * Columns that the command reads belong to the item and replace the option of the same name; all
+ * other columns that have a name are copied to the output. A misspelt name of a column that the
+ * command reads is refused.
  *
  * With --regions or --word-column, the texts are joined from cells: of several columns, or of one
  * column in neighbouring records with the same values of --by, which are one item. In columns that
@@ -60,8 +62,8 @@ enum item_field {
     ITEM_FIELDS
 };
 
-/* A bit in the fields of a command: blank lines that have later texts, and records of CSV without a
- * text, become items. */
+/* A bit in the fields of a command that makes items of blank lines before the last text, and of
+ * records of CSV without a text. */
 enum { ITEMS_KEEP_BLANK = 1 << ITEM_FIELDS };
 
 struct item {
@@ -87,7 +89,7 @@ struct item {
 struct items {
     const struct options *options;
     unsigned fields;    /* fields that the command reads: bits 1 << ITEM_… */
-    bool takes_sources; /* a source without a text is an item */
+    bool takes_sources; /* an item may be a source without a text */
     bool reads_clean; /* the table contains only `clean` texts, which the command reads as `text` */
     enum items_kind { ITEMS_LINES, ITEMS_DOCUMENT, ITEMS_JSONL, ITEMS_CSV } kind;
     struct item_start {
@@ -123,8 +125,8 @@ struct items {
 
 /* The number of texts that a command reads. ITEMS_NONE: none, not even from standard input.
  * ITEMS_SOME: at least one. ITEMS_OR_SOURCE: at least one, or --source or a column `source`.
- * ITEMS_ANY: any number, but of a file at least one; of standard input for `--file -` alone, as
- * with --source. ITEMS_ONE: one; a file of lines is one text.
+ * ITEMS_ANY: any number, but at least one if a file is given; standard input is read only for
+ * `--file -`, which is also the case with --source. ITEMS_ONE: one; a file of lines is one text.
  * ITEMS_PROMPT: as ITEMS_ONE, but --source or a column `source` is enough. ITEMS_WHOLE: at least
  * one; an operand may be any text, and a file of lines is one text, with its last newline. */
 enum items_many {

@@ -1,5 +1,5 @@
-/* lens.c: `attn-cli lens`: what each layer would predict; with --fit-jacobian, the matrices of a
- * Jacobian lens instead. */
+/* lens.c: `attn-cli lens`: shows what each layer would predict; with --fit-jacobian, writes the
+ * matrices of a Jacobian lens. */
 #include "base/names.h"
 #include "base/num.h"
 #include "command.h"
@@ -97,7 +97,8 @@ static int check_model(struct viewer *viewer, struct err *err)
     return config_classifies(config) ? logits_check(viewer, 0, err) : scoring_check(&scoring, err);
 }
 
-/* Read --layer. Default: the layers that have the site, since some lack a shared expert. */
+/* Read --layer, by default all layers. Layers that lack the site are left out: some layers have no
+ * shared expert. */
 static int read_layers(struct lens_plan *plan, const struct driver *driver, const struct job *job,
                        struct arena *arena, struct err *err)
 {
@@ -113,7 +114,7 @@ static int read_layers(struct lens_plan *plan, const struct driver *driver, cons
     return layers ? 0 : -1;
 }
 
-/* Read --show. */
+/* Read --show. Without --show, --target adds the number of the target to the default. */
 static int read_numbers(struct lens_job *own, const struct driver *driver, const struct job *job,
                         struct err *err)
 {
@@ -161,7 +162,7 @@ static int read_options(struct lens_job *own, struct driver *driver, const struc
     return 0;
 }
 
-/* Check the options without a text, and read the file of --jacobian. */
+/* Check the options that need no text, and read the file of --jacobian. */
 static int open(void *state, struct driver *driver, struct err *err)
 {
     struct jacobian_lens *jacobian = state;

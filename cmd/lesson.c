@@ -100,7 +100,7 @@ static const struct command *read_line(struct options *options, const char *line
 {
     char *words[WORDS_MAX + 1] = {NULL};
     for (size_t count = 0; *line; count++) {
-        assert(count < WORDS_MAX); /* lines of steps are constant, so this is a bug */
+        assert(count < WORDS_MAX); /* cannot fail: the lines of steps are constant */
         bool quoted = *line == '"';
         line += quoted;
         size_t size = strcspn(line, quoted ? "\"" : " ");
@@ -125,7 +125,8 @@ static const char *find_section(const char *text, long number, bool in_html)
     return found ? found : text + strlen(text);
 }
 
-/* The picture of a curve with points: UNIT pixels are 1, and the picture is 5 wide and 2 high. */
+/* The picture of a curve with points. An axis has UNIT pixels for 1: x goes from LEFT to RIGHT,
+ * with DOTS points of the curve for each 1. */
 enum { UNIT = 44, ORIGIN_X = 142, ORIGIN_Y = 76, LEFT = -3, RIGHT = 2, DOTS = 20 };
 
 /* Write an activation with points at the numbers that follow its name: "gelu_new 0.9289". */
@@ -134,7 +135,7 @@ static void write_curve(struct buf *out, const char *curve)
     enum activation activation = ACTIVATION_NONE;
     const size_t length = strcspn(curve, " ");
     char name[sizeof "gelu_new"] = "";
-    assert(length < sizeof name); /* steps are constant */
+    assert(length < sizeof name); /* cannot fail: the steps of the lesson are constant */
     memcpy(name, curve, length);
     activation_find(name, &activation);
     buf_text(out, "<div data-figure=\"curve\"><svg viewBox=\"0 0 240 106\" font-size=\"11\" "
@@ -175,7 +176,7 @@ static void write_parts(struct buf *out, const char *text, const struct page_les
     char *end;
     const char *first = find_section(text, strtol(step->parts, &end, 10), in_html);
     const char *last = find_section(text, strtol(end + 1, NULL, 10) + 1, in_html);
-    assert(first < last); /* steps are constant */
+    assert(first < last); /* cannot fail: the steps of the lesson are constant */
     if (in_html && step->curve) {
         const char *at = find_section(text, strtol(step->curve, &end, 10) + 1, true);
         buf_bytes(out, first, (size_t)(at - first));
@@ -207,7 +208,7 @@ static int run_step(struct stream *out, const struct command *command,
     return err_if(failed);
 }
 
-/* Write an empty line, `mark`, and a text of a step. */
+/* Write an empty line, `mark`, and a text of a step; nothing if the text is NULL. */
 static void write_text(struct stream *out, const struct tour *tour, const char *mark,
                        const char *text)
 {
@@ -226,8 +227,9 @@ static void write_texts(struct stream *out, const struct tour *tour, const struc
     write_text(out, tour, tour->lesson->reply, step->answer);
 }
 
-/* Show a step; its command runs as if it had been typed, with the --width of the lesson. Then
- * write a line of hyphens before the next step, or else its command, or the end of the lesson. */
+/* Show a step; its command runs as if it had been typed, with the --width of the lesson. Below it,
+ * write a line of hyphens if another step follows, else the command that shows the next step, or
+ * the words after the last step. */
 static int show_step(struct tour *tour, size_t step, struct err *err)
 {
     const struct page_lesson *row = &tour->lesson->steps[step];
@@ -562,9 +564,9 @@ static int show(struct tour *tour, struct err *err)
 
 /* --- on a terminal, a screen at a time -------------------------------------------------------- */
 
-/* The bytes of `text` that fit into `rows` lines. A screen ends before a paragraph or heading,
- * which begin at the margin, but not after a heading of one line; else at an empty line; else
- * anywhere. */
+/* Return how many bytes of `text` fit into `rows` lines. A screen ends before a paragraph or
+ * heading, which begin at the margin, but not after a heading of one line; else at an empty line;
+ * else anywhere. */
 static size_t fit_screen(const char *text, size_t size, size_t rows, size_t columns)
 {
     size_t used = 0, best = 0, empty = 0, lines = 0, next;
@@ -586,7 +588,7 @@ static size_t fit_screen(const char *text, size_t size, size_t rows, size_t colu
     return size;
 }
 
-/* Write the text a screen at a time: Enter goes on, q and Enter leave. */
+/* Write the text a screen at a time: Enter shows the next screen, q and Enter end. */
 static int write_screens(const struct tour *tour, const struct buf *text, size_t rows,
                          struct err *err)
 {

@@ -36,8 +36,8 @@ static const char *const fact_names[LOG_FACTS] = {
     [LOG_MODELS] = "models",   [LOG_RESULTS] = "results", [LOG_JOBS] = "jobs",
     [LOG_SHARD] = "shard",     [LOG_FAILED] = "failed",   [LOG_FAILURE] = "failure"};
 
-/* For the first and the last line of NAME.batch, the first fact of the line; then the end of the
- * facts. */
+/* The index of the first fact in the first line of NAME.batch, of the first fact in its last line,
+ * and of the end of the facts. */
 static const size_t line_begins[] = {0, LOG_FAILED, LOG_FACTS};
 
 /* --- files ------------------------------------------------------------------------------------ */
@@ -135,8 +135,9 @@ struct assembly {
     bool begun; /* at least one result was written */
 };
 
-/* Add a line of a log to the result; or, if lines are not results, the bytes in "output", or in
- * "next" after other results, if the line has any. */
+/* Add a line of a log to the result. If lines are not results themselves, add the bytes that the
+ * line contains as "output" or, if it has "next" and other results come before, as "next". A line
+ * of a failure adds nothing. */
 static int add_line(struct assembly *result, struct log_span line, struct log_span value,
                     struct err *err)
 {
@@ -188,11 +189,11 @@ static int read_lines(struct log *log, struct assembly *result, struct err *err)
         size_t index = job - log->first;
         bool has_old = index < log->old_sum_count;
         bool is_there = (has_old || log->finished) && next_line(&line, &rest);
-        struct log_span value = line; /* after `{"job": 3, ` */
+        struct log_span value = line; /* the rest of the line after `{"job": 3, ` */
         if (!is_there && (!log->finished || job == log->end))
             break;
         snprintf(begin, sizeof begin, "{\"job\": %zu, ", job);
-        if (has_old) /* checksum of the line and its newline */
+        if (has_old) /* make the checksum of the line with its newline */
             print_sum(sum, hash_fnv(HASH_FNV_BEGIN, line.at, (size_t)(rest.at - line.at)));
         if (!is_there || job == log->end || !skip(&value, begin))
             failed = err_set(err, "expected job %zu of this batch, found %s: --force starts over",
@@ -249,8 +250,8 @@ static int write_facts(struct log *log, bool is_end, struct err *err)
     return err_if(failed);
 }
 
-/* Read the facts in a line of NAME.batch. Facts that `log` lacks are set; with --resume, the others
- * must be equal. */
+/* Read the facts in a line of NAME.batch, and set the facts that `log` lacks. With --resume, the
+ * facts that `log` has must be equal. */
 static int read_facts(struct log *log, const struct json *line, bool is_end, struct err *err)
 {
     long long failed = 0, jobs = 0;
@@ -267,7 +268,7 @@ static int read_facts(struct log *log, const struct json *line, bool is_end, str
                              fact_names[i], value, *fact);
     }
     if (is_end && !num_parse_integer(log->facts[LOG_JOBS], 0, LLONG_MAX, &jobs))
-        jobs = LLONG_MAX; /* a number that is refused later */
+        jobs = LLONG_MAX; /* an invalid number of jobs is refused later */
     if (is_end && !num_parse_integer(log->facts[LOG_FAILED], 0, jobs, &failed))
         return err_set(err, "field 'failed': expected a number from 0 to %lld, found \"%s\"", jobs,
                        log->facts[LOG_FAILED]);
@@ -278,8 +279,8 @@ static int read_facts(struct log *log, const struct json *line, bool is_end, str
     return 0;
 }
 
-/* Read the header, checksums and last line of NAME.batch, if they exist. A more specific error has
- * precedence over "expected the header". */
+/* Read the header, checksums and last line of NAME.batch, if they exist; with `is_needed`, refuse a
+ * missing header. A more specific error has precedence over "expected the header". */
 static int read_header(struct log *log, bool is_needed, struct err *err)
 {
     struct file file = {0};
@@ -393,7 +394,7 @@ int log_open(struct log *log, struct err *err)
         log->facts[LOG_SHARD] = arena_format(arena, err, "%zu/%zu", shard->index, shard->count);
     }
     shard_range(shard, log->jobs, &log->first, &log->end);
-    if (name_files(log, name, err) || err->kind) /* or there was no memory for a fact */
+    if (name_files(log, name, err) || err->kind) /* err->kind: no memory for a fact */
         return -1;
     replacement_keep_private(log->name);
     if (check_place(log, file_exists(log->header), err) ||

@@ -48,10 +48,10 @@ enum log_fact {
 struct log {
     /* The next members are set by the caller of log_open. */
     const char *path;      /* the path of -o; log_open removes a final slash */
-    struct arena *arena;   /* memory of the log; must outlive it */
+    struct arena *arena;   /* memory of the log; must outlive the log */
     const char *rows_path; /* a second file of the result (output_rows_path), or NULL */
     bool is_folder;
-    bool resumes, forces; /* --resume, --force */
+    bool resumes, forces; /* set by --resume and --force */
     struct job_shard shard;
     size_t jobs;                  /* number of jobs of the whole batch */
     const char *facts[LOG_FACTS]; /* log_open adds version, jobs and shard; log_join reads all */

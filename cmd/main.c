@@ -16,7 +16,7 @@
  * result. */
 static void hold_standard_streams(void)
 {
-    /* the mode in which the stream's use fails */
+    /* for each stream, the mode in which its use fails */
     static const int unusable[] = {O_WRONLY, O_RDONLY, O_RDONLY};
     for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; descriptor++)
         if (fcntl(descriptor, F_GETFD) < 0 && open("/dev/null", unusable[descriptor]) < 0)

@@ -207,7 +207,8 @@ static int parse_long(struct option_reader *reader, char *argument)
         return value
                    ? err_usage(reader->err, "--%s: expected no value, found '%s'", row->name, value)
                    : give_option(reader, row, "true");
-    const char *blank = value ? "" : "="; /* for messages about `--layer= 0` and `--layer = 0` */
+    const char *blank = value ? "" : "="; /* a value that means a space around the "=": `--layer= 0`
+                                           * or `--layer = 0` */
     if (!value && !(value = take_next(reader, row)))
         return -1;
     if (strcmp(value, blank) == 0 && !takes_any_text(row))
@@ -217,7 +218,7 @@ static int parse_long(struct option_reader *reader, char *argument)
     return give_option(reader, row, value);
 }
 
-/* Read `-q`, `-qv`, `-m life` or `-mlife`. */
+/* Read options by their letters: `-q`, `-qv`, `-m life` or `-mlife`. */
 static int parse_letters(struct option_reader *reader, char *argument)
 {
     for (const char *letter = argument + 1; *letter; letter++) {

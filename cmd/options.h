@@ -38,7 +38,7 @@ struct texts {
 int texts_add(struct texts *texts, const char *text, struct arena *arena, struct err *err);
 
 struct input_options {
-    /* arguments that are no options: texts, or as the command's `operands` says */
+    /* arguments that are no options: texts, unless the command's `operands` says otherwise */
     struct texts operands;
     struct texts sentences;
     const char *file, *ids, *source, *pair, *special;
@@ -55,7 +55,7 @@ struct model_options {
     long long threads;
 };
 
-/* `seed` is also the seed of generate, heads and batch. */
+/* Options of the attention mechanism. `seed` is also the seed of generate, heads and batch. */
 struct mechanism_options {
     const char *attention, *scale, *without;
     double temperature, dropout;
@@ -173,7 +173,7 @@ struct options {
     struct { /* patch also uses only_ids */
         bool only_ids, decode;
     } tokens;
-    /* the struct own_options of the command's file */
+    /* the bytes of struct own_options in the command's file, which options_own returns */
     _Alignas(max_align_t) unsigned char own[OWN_BYTES];
 };
 

@@ -19,8 +19,8 @@
 #include "lens/edits.h"
 #include "say.h"
 
-/* A file of rows contains row_format within this many bytes from its start, after the columns of an
- * item. */
+/* To recognise a file of rows (--stack), search row_format in this many bytes at its start: the
+ * columns of an item come before it. */
 enum { ROW_FORMAT_WITHIN = 1 << 14 };
 
 static const char row_format[] = "\"format\": \"" JSON_FORMAT("row") "\"";
@@ -263,7 +263,7 @@ int output_clear_folder(const char *path, struct err *err)
 /* --- provenance ------------------------------------------------------------------------------- */
 
 static struct provenance provenance;
-static struct arena provenance_arena; /* never released */
+static struct arena provenance_arena; /* memory of the provenance, never released */
 static bool keeps_paths;
 
 int options_files(const struct options *options,
@@ -307,7 +307,8 @@ int file_hash(char digits[SHA256_DIGITS + 1], const char *path, const struct fil
     return 0;
 }
 
-/* The last part of a path, without its folders. */
+/* Shorten a path to ./NAME, without its folders. With --keep-paths, or without folders, return the
+ * path itself. */
 static const char *short_path(const char *path, struct err *err)
 {
     size_t size = strlen(path);
@@ -320,8 +321,8 @@ static const char *short_path(const char *path, struct err *err)
                         slash + 1);
 }
 
-/* Shorten a path in the recorded command line, wherever a word begins with the path or has it after
- * a mark. */
+/* Shorten a path in the recorded command line, wherever a word begins with the path or contains it
+ * after a character such as "=" or ",". */
 static int shorten_in_line(const char *path, struct err *err)
 {
     const char *name = short_path(path, err);
@@ -520,7 +521,8 @@ int display_read(struct style *style, const struct options *options, struct err 
                   language_read(&style->language, options, err));
 }
 
-/* For a page of pictures, and for a folder with figures, use the DISPLAY_… bits of svg. */
+/* Print a note that lists the given options without effect on the format. A page of pictures and a
+ * folder with figures have the options of svg. */
 void display_note(const struct display_options *options, const struct output *output)
 {
     static const struct option_row *const tables[] = {terminal_options, figure_options};

@@ -117,15 +117,16 @@ int provenance_add_model(const struct model *model, struct err *err);
 /* record the beginning token of the model that was opened last */
 int provenance_add_beginning(const char *token, struct err *err);
 
-/* The layout of reports. The width is --width; else the terminal's, if that has at least 20
- * columns; else 80. Without --width, tables not for a terminal are as wide as they need. With
- * --full, the width and the number of rows of a matrix are unlimited. */
+/* The layout of reports. The width is --width; by default the width of the terminal, if that is at
+ * least 20 columns; otherwise 80. Without --width, tables not for a terminal are as wide as they
+ * need. With --full, the width and the number of rows of a matrix are unlimited. */
 struct layout page_layout(const struct options *options, const struct style *style);
 
 /* The identity of the first of `count` reports, with the provenance of this run. */
 struct identity identity_first(size_t count);
 
-/* Read --palette, --range, --view and the like. --color auto depends on standard output. */
+/* Read the options of style, such as --palette, --range and --view. --color auto depends on
+ * standard output. */
 int display_read(struct style *style, const struct options *options, struct err *err);
 
 /* Read the language of --lang: "en" (default) or "zh". */

@@ -104,7 +104,7 @@ enum {
     DEFAULT_BYTES = 1000000, /* limit for bytes of exact tensors in the page, without --explain */
     LARGE_BYTES = 10000000,  /* if a live page has more bytes, a note is printed */
     ORIGINS_MOST = 256,      /* most scores of a text that are split into parts */
-    /* estimated bytes in the page for each such score, without the grids of its parts */
+    /* estimated bytes in the page for each split score, without the grids of its parts */
     ORIGIN_BYTES = 600,
 };
 
@@ -136,15 +136,15 @@ static int parse_explain(struct page_state *own, const struct config *config, st
                              "below %zu and heads below %zu, found '%.*s'",
                              layers_of(config), heads, (int)size, list);
         own->explains[layer * heads + head] = true;
-        /* each head makes a context together with another head: explain both */
+        /* in differential attention, two heads make one context: explain both */
         if (config->differs)
             own->explains[layer * heads + (head + heads / 2) % heads] = true;
     }
     return 0;
 }
 
-/* Remove the heads of a tensor that are not explained (NULL: all are), by key/value heads if the
- * tensor has them. */
+/* Remove the heads of a tensor that `explains` does not mark; NULL: keep all. A tensor with
+ * key/value heads keeps each of them that serves a marked head. */
 static int narrow(struct array *array, const bool *explains, const struct config *config,
                   struct arena *arena, struct err *err)
 {
@@ -209,9 +209,9 @@ static int select_layers(struct selection *selection, const bool *explains,
     return 0;
 }
 
-/* The heads to explain (NULL: all): as --explain says; without --explain all heads, if their
- * tensors are small enough, else none. Sets facts.explained_bytes, the estimated size of the
- * tensors of all heads. */
+/* Return the heads to explain, NULL for all: the heads of --explain; without --explain all heads,
+ * if their tensors are small enough, else none. Sets facts.explained_bytes, the estimated size of
+ * the tensors of all heads. */
 static const bool *explained_heads(struct page_run *run)
 {
     const struct page_state *own = run->own;
@@ -258,7 +258,7 @@ enum {
 };
 
 /* The query whose journey through the model a page shows first: in the lesson, the query of the
- * first mark. */
+ * first mark, otherwise the query that tokenized_opening chooses. */
 static size_t first_query(const struct page_run *run)
 {
     const char *mark = run->own->lesson ? run->own->lesson->marks : "";
@@ -270,8 +270,8 @@ static size_t first_query(const struct page_run *run)
                : tokenized_opening(&run->pair->text, &run->viewer->model.config, run->facts.mask);
 }
 
-/* Capture some sites in all layers, for all queries (`whole`) or for the query that the page shows
- * first. */
+/* Capture the tensors of `sites` in all layers, for all queries (`whole`) or only for the query
+ * that the page shows first. */
 static int capture_journey(struct page_journey *journey, struct page_run *run,
                            struct site_set sites, bool whole, struct err *err)
 {
@@ -306,8 +306,9 @@ static double kept_bytes(const struct page_run *run, struct site_set sites, doub
     return bytes <= most ? bytes : bytes / (double)num_max(run->pair->text.count, 1);
 }
 
-/* True if the page needs data for its animation. A live page computes the layers itself; a step of
- * the lesson needs only the data that its scenes show. */
+/* True if the page needs data for its animation: of the residual streams with `streams`, otherwise
+ * of the heads. A live page computes the layers itself; a step of the lesson needs only the data
+ * that its scenes show. */
 static bool has_motion(const struct page_run *run, bool streams)
 {
     const struct page_lesson *lesson = run->own->lesson;
@@ -365,7 +366,8 @@ static bool *choose_heads(const struct page_run *run, struct err *err)
     return chosen;
 }
 
-/* Capture the journey for chosen heads, unless all heads are explained. */
+/* Capture the tensors of the heads that the animation shows, one or two in a layer (choose_heads),
+ * unless the page explains all heads or none. */
 static int find_journey(struct page_run *run, struct err *err)
 {
     const struct config *config = &run->viewer->model.config;
@@ -415,8 +417,8 @@ static int split_score(struct page_run *run, struct page_origin *origin,
     return 0;
 }
 
-/* For the heads to explain, split the strongest score of each query into parts, if these are
- * few. */
+/* For the heads to explain, split the strongest score of each query into parts, unless there are
+ * too many scores. */
 static int find_origins(struct page_run *run, struct err *err)
 {
     const struct report *explained = run->facts.explained;
@@ -517,7 +519,7 @@ static int find_scores(struct page_run *run, struct err *err)
     }
     if (wanted)
         err_prefix(&none, "--scores all");
-    /* the texts of scores have too few tokens for an edit */
+    /* the random texts of head scores have too few tokens for an edit */
     bool of_length = run->viewer->edits && none.kind == ERR_INPUT;
     if (wanted || !(none.kind == ERR_UNSUPPORTED || of_length))
         return err_adopt(err, &none);
@@ -583,7 +585,7 @@ static const char *const copied[] = {"attention", "mask-after", "scale",   "atte
                                      "long",      "edit",       "ablate",  "knockout",
                                      "from",      "reference",  "sae"};
 
-enum { COPIED = sizeof copied / sizeof *copied, COPIED_EDITS = 6 /* the last ones */ };
+enum { COPIED = sizeof copied / sizeof *copied, COPIED_EDITS = 6 /* the last rows are edits */ };
 
 /* Add an option to a command, with its value or with each of its texts. A text may come from a
  * column. */
@@ -730,8 +732,8 @@ static int find_features(struct page_run *run, struct err *err)
     return 0;
 }
 
-/* Check the start of a live page's target: the page appends token ids to the model's own
- * beginning. */
+/* Check that the target of a live page begins with the tokens that the model puts before each text:
+ * the page appends token ids to these. */
 static int check_target(const struct page_run *run, struct err *err)
 {
     struct text_with_source own;
@@ -745,7 +747,7 @@ static int check_target(const struct page_run *run, struct err *err)
                            begins->labels->text, text->labels->text);
 }
 
-/* Check that a live page can run the model, and set the model. */
+/* Check that a live page can run the model, and set facts.live to the folder of the model. */
 static int find_live(struct page_run *run, struct err *err)
 {
     struct page_facts *facts = &run->facts;

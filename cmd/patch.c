@@ -498,8 +498,8 @@ static void expect(void *state, struct driver *driver, size_t tokens)
 
 /* --- the run ---------------------------------------------------------------------------------- */
 
-/* Run a text and make its report: "logit difference ␣Mary - ␣John after ␣to: clean 3.5512, corrupt
- * -1.2003". */
+/* Run a text and make its report, with a title such as "logit difference ␣Mary - ␣John after ␣to:
+ * clean 3.5512, corrupt -1.2003". */
 static int run_text(struct job *job, const struct group *group,
                     const struct progress_sink *progress, struct err *err)
 {
@@ -553,7 +553,7 @@ static int run_text(struct job *job, const struct group *group,
     return other && job->report.about ? 0 : -1;
 }
 
-/* Run a group of texts. Progress counts patches instead of layers. */
+/* Run the texts of a group. Progress counts patches, not layers. */
 static int run(void *state, const struct group *group, struct err *err)
 {
     (void)state;

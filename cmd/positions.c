@@ -13,7 +13,7 @@
 #include "stimuli.h"
 #include "text/aligned_text.h"
 
-/* Where names are looked up. */
+/* The item and text in which names are looked up, and what a name may be. */
 struct scope {
     const struct item *item;
     const struct tokenized *text;
@@ -38,8 +38,8 @@ static bool is_edge(const char *text, size_t size, size_t at)
            unicode_is_unspaced(before) || unicode_is_unspaced(after);
 }
 
-/* The tokens or words that share bytes with a range of the first text or, with `second`, of the
- * second. */
+/* The tokens or words that share bytes with a range of the text or, with `second`, of the second
+ * text of a pair. */
 static struct word_span span_of(const struct tokenized *text, struct text_range range, bool second)
 {
     struct word_span span = {0};
@@ -143,8 +143,9 @@ static void put_span(struct buf *out, const struct scope *scope, struct word_spa
         buf_format(out, "%zu-%zu", span.first, last);
 }
 
-/* Append the positions of all regions called `name`, or only of number `nth` of these. Returns 1 if
- * there are none. It is an error if the regions have no tokens, since a region may be empty. */
+/* Append the positions of all regions called `name` or, unless `nth` is 0, only of number `nth` of
+ * these, from 1. Returns 1 if no region has this name. It is an error if the regions have no
+ * tokens, since a region may be empty. */
 static int put_regions(struct buf *out, const struct scope *scope, const char *name, size_t size,
                        size_t nth)
 {
@@ -313,7 +314,7 @@ static int resolve(const char **value, const struct scope *scope)
         const char *name = at + 1;
         size_t size = name_size(name, scope->item);
         long long nth = 0;
-        /* the @ does not begin a name */
+        /* copy each character that is not an @ at the start of a name */
         if (*at != '@' || (at > *value && !strchr(",:=", at[-1]))) {
             buf_char(&out, *at++);
             continue;
@@ -338,8 +339,8 @@ static int resolve(const char **value, const struct scope *scope)
     return found ? 0 : -1;
 }
 
-/* If an item in a list of positions has a name, read all items with their names. "-1" counts as a
- * name, since it is another number in each text. */
+/* If some position in a list is given by a name, keep all positions of the list with their names.
+ * "-1" counts as a name, since it is another number in each text. */
 static int read_named(struct named_positions *named, const char *list, struct scope scope)
 {
     const size_t most = list ? strlen(list) : 0;
@@ -366,7 +367,8 @@ static int read_named(struct named_positions *named, const char *list, struct sc
 }
 
 /* Replace a continuation @NAME of the options by the item's value in the column NAME. With
- * `is_after`, it follows the text, after a blank where normal spelling has one. */
+ * `is_after`, the continuation follows the text: put a blank before it where normal spelling has
+ * one. */
 static int name_continuations(struct item *item, bool is_after, struct arena *arena,
                               struct err *err)
 {
@@ -398,8 +400,8 @@ static bool counts_rows(const struct tokenized *text)
     return text->words_before && !text->words;
 }
 
-/* Convert an index or a range to a range of all tokens. It counts words, or tokens after the first
- * words_before. */
+/* Convert an index or a range to a range of all tokens. The index counts words or, without words,
+ * the tokens after the first words_before tokens. */
 static const char *tokens_of_rows(const char *range, const struct scope *scope)
 {
     const struct tokenized *text = scope->text;
@@ -416,7 +418,7 @@ static const char *tokens_of_rows(const char *range, const struct scope *scope)
         return arena_format(scope->arena, scope->err, "%zu-%zu", words[first].first,
                             words[last].first + words[last].count - 1);
     }
-    /* the count 0 keeps negative indices as they are */
+    /* with the count 0, selection_range keeps negative indices as they are */
     selection_range(&first, &last, range, strlen(range), 0);
     first += first < 0 ? 0 : (ptrdiff_t)before;
     last += last < 0 ? 0 : (ptrdiff_t)before;

@@ -14,7 +14,7 @@
 
 enum { LINE_COLUMNS = 80 };
 
-/* seconds before the line appears: shorter commands show none */
+/* seconds before the progress line appears; a shorter command shows no line */
 static const double FIRST_SECONDS = 1;
 static const double NEXT_SECONDS = 0.1;
 
@@ -65,7 +65,7 @@ static void add_numbers(struct buf *line, const struct progress *progress, size_
         buf_format(line, speed < 10 ? ", %.1f/s" : ", %.0f/s", speed);
     if (speed <= 0)
         return;
-    /* seconds that are left */
+    /* remaining seconds */
     unsigned long long left = (unsigned long long)((double)rest / speed + 0.5);
     if (left < 60)
         buf_format(line, ", %llu s left", left);

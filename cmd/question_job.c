@@ -15,7 +15,7 @@ int question_prepare(struct driver *driver, const char *option, const char *answ
         return err_usage(err, "--format html: expected a file, found the folder '%s'",
                          driver->output.path);
     driver->output.draws_pages = true;
-    /* an operand like a second answer, as in --answer ' are' ' is' */
+    /* an operand that begins with a space may be meant as a second answer: --answer ' are' ' is' */
     if (answer && !strchr(answer, ':') && *last == ' ')
         print_note("'%s' is read as a text: %s '%s:%s' asks for the difference of two tokens", last,
                    option, answer, last);
@@ -56,7 +56,7 @@ int question_numbers(unsigned *numbers, const struct driver *driver, const struc
 {
     const char *list = question_options(driver, job)->select.show;
     const struct format *format = driver->output.format;
-    bool for_people = !driver->dose && /* --y uses the names of numbers in data formats */
+    bool for_people = !driver->dose && /* --y may name any number, so make them all */
                       (format->for_people || format_is_looked_at(format));
     *numbers = for_people ? 1 : (1u << names.count) - 1;
     return list ? names_choose_set(numbers, names, "--show", list, err) : 0;

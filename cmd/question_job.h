@@ -34,15 +34,18 @@ const struct options *question_options(const struct driver *driver, const struct
 /* The words of --answer and --query, for answer_read and position_read (session.h). */
 struct question_words question_words(struct driver *driver, const struct job *job);
 
-/* Read --layer, of encoder-decoders the layers of the decoder; default: all. */
+/* Read --layer, by default all layers; in a model with an encoder, these are layers of the
+ * decoder. */
 int question_layers(struct layers *layers, const struct driver *driver, const struct job *job,
                     struct arena *arena, struct err *err);
 
-/* Read --show, a set of 1 << index of `names`. Default: for people the first one, for data all. */
+/* Read --show as a set of bits, 1 << index in `names`. By default, formats for people show only the
+ * first number, and data formats show all numbers. */
 int question_numbers(unsigned *numbers, const struct driver *driver, const struct job *job,
                      struct names names, struct err *err);
 
-/* Read --corrupt and --corrupt-source of a job, a text of as many tokens as its own. */
+/* Read --corrupt and --corrupt-source of a job. The corrupt text must have as many tokens as the
+ * text of the job. */
 int question_corrupt(struct text_with_source *corrupt, const struct driver *driver,
                      const struct job *job, struct arena *arena, struct err *err);
 
@@ -55,8 +58,8 @@ const char *question_title(const struct question *question, const char *soft_cap
                            const struct job *job, const struct group *group, struct facts *facts,
                            struct err *err);
 
-/* Run a function for each text of a group. It reports its steps, such as patches, to `progress`,
- * which its passes do not see: else they would count layers. */
+/* Run a function for each text of a group. The function reports its steps, such as patches, to
+ * `progress`. The passes of the model get no progress, since they would count layers. */
 struct progress_sink;
 typedef int question_text(struct job *job, const struct group *group,
                           const struct progress_sink *progress, struct err *err);

@@ -165,7 +165,8 @@ static bool has_parts(const struct tokenized *tokenized)
     return tokenized_first_part(tokenized) < tokenized->count;
 }
 
-/* --pool model: refuse a text that sentence-transformers would cut. */
+/* For --pool model, refuse a text that sentence-transformers would cut, and add a note if it would
+ * put a prompt before the text. */
 static int check_modules(struct driver *driver, const struct job *job,
                          const struct pooling_modules *modules, struct err *err)
 {
@@ -243,8 +244,7 @@ int run_texts(void *state, const struct group *group, struct err *err)
 
 enum { HINT_BYTES = 160 };
 
-/* Below a result that is cut, print how to see the rest. Not in files, which contain only
- * results. */
+/* Below a printed result of one layer, print how to see more. Files contain only results. */
 static void write_hint(struct driver *driver, const struct layers *layers)
 {
     const struct config *config = &driver->session.viewer.model.config;
@@ -302,8 +302,8 @@ static const struct task run_task = {
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-/* Run `run`. The command `page` writes the HTML of whole texts, one by one; other HTML is a page
- * without the extras of `page`. */
+/* Run the command `run`. Whole texts in HTML are written by the command `page`; other HTML is a
+ * page without the extras of `page`. */
 static int run_command(const struct options *options, struct err *err)
 {
     struct output output = {.path = NULL};

@@ -1,4 +1,4 @@
-/* run.h: the task of `attn-cli run` in run.c, and what replaces parts of it.
+/* run.h: the task of `attn-cli run` in run.c, and the files that replace parts of it.
  *
  * Two options have tasks of their own, whose hooks call the hooks of run.c: --stack (run_stack.c)
  * and --cosines (run_cosines.c). Two files replace the usual pass: for a setting that asks for
@@ -14,7 +14,7 @@ struct task;
 
 struct run_state {
     struct request request; /* the tensors to show, and how results are derived from them */
-    bool walks;             /* some setting asks for gradients */
+    bool walks;             /* true if some setting asks for gradients */
     bool shows_classes;     /* with the default output, a table of classes is also shown */
 };
 

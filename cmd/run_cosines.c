@@ -1,4 +1,5 @@
-/* run_cosines.c: `run --cosines`: the cosines of the vectors of texts, in place of the vectors. */
+/* run_cosines.c: `run --cosines`: writes the cosines between the vectors of texts, in place of the
+ * vectors. */
 #include <math.h>
 #include <string.h>
 
@@ -59,7 +60,8 @@ static int run(void *state, const struct group *group, struct err *err)
     return run_texts(&own->run, group, err);
 }
 
-/* A copy of an array of numbers, which lasts as long as the setting. NULL: failed. */
+/* Copy an array of numbers into memory that lasts as long as the setting. Returns NULL on
+ * failure. */
 static void *keep(struct cosines_state *own, const void *numbers, size_t count, size_t size,
                   struct err *err)
 {

@@ -1,4 +1,5 @@
-/* run_gradient.c: `run --gradient`: the gradients of a logit, in place of the tensors' values. */
+/* run_gradient.c: `run --gradient`: writes the gradients of a logit, in place of the values of
+ * tensors. */
 #include "driver.h"
 #include "measure/gradients.h"
 #include "model/site.h"

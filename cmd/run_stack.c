@@ -1,12 +1,13 @@
-/* run_stack.c: `run --stack`: one array of all texts, [texts, ...], in place of an array for each
- * text. */
+/* run_stack.c: `run --stack`: writes one array of all texts, [texts, ...], in place of an array for
+ * each text. */
 #include "driver.h"
 #include "model/site.h"
 #include "run.h"
 
 struct stack_state {
     struct run_state run;
-    double row_size; /* number of values in the first text's tensors; 0: not known yet */
+    double row_size; /* size of the first text's tensors: in bytes or, with --words, as find_words
+                      * computes it; 0: not known yet */
 };
 
 static int prepare(void *state, struct driver *driver, struct err *err)
@@ -23,7 +24,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
         return err_usage(err, "--stack and --mean texts cannot be combined");
     driver->identity.stacked = true;
     driver->identity.provenance = NULL; /* rows do not repeat the provenance */
-    if (!driver->is_batch)              /* a batch has a log instead */
+    if (!driver->is_batch)              /* a batch keeps a log, not a file of rows */
         output->rows_path = output_rows_path(output->path, &driver->kept, err);
     return err_if(err->kind);
 }
@@ -48,7 +49,8 @@ static bool have_keys(const struct selection *selection)
     return false;
 }
 
-/* True if all texts have the same rows and columns, because these have names. */
+/* True if rows and columns are means over named positions (--mean regions): all texts then have the
+ * same rows and columns. */
 static bool is_named(const struct request *request, const struct text_with_source *pair)
 {
     const struct tokenized *text = &pair->text;
@@ -56,8 +58,8 @@ static bool is_named(const struct request *request, const struct text_with_sourc
            (text->named_keys.count || !have_keys(&request->selection)) && !pair->source.count;
 }
 
-/* Find the size of a text's tensors with --words, which depends on the number of queries and, if
- * tensors have keys, on the number of words. */
+/* Set `*size` to a number that stands for the size of a text's tensors with --words: it is made
+ * from the number of queries and, if tensors have keys, from the number of words. */
 static int find_words(double *size, const struct request *request, const struct driver *driver,
                       const struct job *job, struct arena *arena, struct err *err)
 {

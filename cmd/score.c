@@ -1,4 +1,5 @@
-/* score.c: `attn-cli score`: log-probabilities of the tokens of texts, or of continuations. */
+/* score.c: `attn-cli score`: prints log-probabilities of the tokens of texts, or of
+ * continuations. */
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
@@ -118,8 +119,8 @@ enum {
     FABLES_PERPLEXITY = 300,
 };
 
-/* Requests made by the options and the input. The first bit that is set gives a kind of result its
- * name in messages, if asked_names contains one. */
+/* Requests made by the options and the input, as bits. In messages, a result has the name of the
+ * lowest bit that is set and that has a name in asked_names. */
 enum {
     PAIRS = 1 << 0,
     PER = 1 << 1,
@@ -397,7 +398,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
 static enum beginning beginning(void *state, const struct driver *driver)
 {
     struct score_state *own = state;
-    struct err ignored = {0}; /* `open` chooses again */
+    struct err ignored = {0}; /* `open` chooses the kind again, and fails with this error */
     if (choose_kind(own, &driver->current, &ignored))
         return BEGINNING_OF_TOKENIZER;
     const bool continues = (own->asked & (CONTINUE | PAIRS)) == CONTINUE;
@@ -484,8 +485,8 @@ static void expect(void *state, struct driver *driver, size_t tokens)
     viewer_expect(viewer, EXPECT_STEPS, tokens);
 }
 
-/* --- continuations: a text joined with each. In a masked model, a text may have a mask token: the
- * continuation then replaces it.
+/* --- continuations: a text joined with each of them. In a masked model, a text may have a mask
+ * token, which the continuation then replaces.
  *
  *     the keys to the cabinet [MASK] old.   are → the keys to the cabinet are old. */
 
@@ -563,7 +564,7 @@ static const struct score_region *tokenize_continuations(struct text_with_source
         struct buf joined = {0};
         const char *rest = more;
         bool is_apart = !gap.start || isspace((unsigned char)text->raw[gap.start - 1]);
-        /* the continuation brings its own blank */
+        /* after a blank, a continuation in place of a mask loses its own blank */
         while (gap.end < text->size && is_apart && *rest == ' ')
             rest++;
         buf_bytes(&joined, text->raw, gap.start);
@@ -732,7 +733,7 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-/* The whole text for a row: the text, `text │ pair`, or its ids. */
+/* The full text that a row shows: the text, `text │ pair`, or its ids. */
 static const char *whole_text(const struct tokenized *text, struct arena *arena, struct err *err)
 {
     struct buf whole = {0};
@@ -1013,8 +1014,8 @@ static int write_manifest(struct score_state *own, const struct report *report, 
     return stream_end(&stream, failed, err);
 }
 
-/* Write the means of words, or the totals; into a folder, both. Text output also gets the total of
- * all texts. */
+/* Write the means of words, or the totals; into a folder, write both. Text output also gets the
+ * total of all texts. */
 static int write_totals(struct score_state *own, struct err *err)
 {
     const char *const names[] = {figure_name, "totals.csv"};

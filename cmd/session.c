@@ -114,8 +114,8 @@ static int read_reference(struct session *session, struct edit_texts *texts, str
     return failed || !pairs ? err_prefix(err, "--reference") : 0;
 }
 
-/* Refused: --from or --reference without an edit that uses it, unless edits are swept or patches
- * use it; an edit without the option that it needs. */
+/* Fill the edits with values. Refused: --from or --reference without an edit that uses it, unless
+ * edits are swept or patches use it; an edit without the option that it needs. */
 int session_fill_edits(struct session *session, struct edit_list *list, struct err *err)
 {
     struct edit_texts texts = {0};
@@ -545,7 +545,7 @@ void session_release(struct session *session)
 
 /* --- the token of an option ------------------------------------------------------------------- */
 
-/* Read the name of a class, which an option gives, into its id. */
+/* Find the id of the class that an option names. */
 static int class_option_read(long long *id, const struct viewer *viewer, const char *option,
                              const char *text, struct err *err)
 {

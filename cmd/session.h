@@ -27,10 +27,11 @@ struct notes;
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-/* Characters of all texts that are not in the vocabulary. */
+/* Characters that are not in the vocabulary, in all texts of a command. */
 struct dropped {
     size_t count;
-    size_t input, at; /* the first one: `input`: index of its text; `at`: its byte in the text */
+    size_t input, at; /* first dropped character: `input`: index of its text; `at`: its byte offset
+                       * in the text */
     char first[LABEL_EXCERPT_BYTES];
 };
 
@@ -109,11 +110,13 @@ struct item_positions {
 int positions_resolve(struct item_positions *own, struct item *item, struct text_with_source *pair,
                       const struct viewer *viewer, struct arena *arena, struct err *err);
 
-/* The tokens of a position in an edit (edit_list.tokens_of); `context` is an item_positions. */
+/* Return the tokens of a position in an edit, as text. A function for edit_list.tokens_of;
+ * `context` is a struct item_positions. */
 const char *positions_tokens(void *context, bool of_source, const char *position, size_t size);
 
 /* Parse an item (items_read). Refused: a pair of texts with a source; a source, from --source or a
- * column, if the model has no cross-attention; no source if it has. */
+ * column, if the model has no cross-attention; a missing source if the model has
+ * cross-attention. */
 int session_open_item(const struct session *session, struct item *item, const struct items *items,
                       size_t index, struct arena *arena, struct err *err);
 

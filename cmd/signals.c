@@ -14,8 +14,7 @@ enum { STATUS_OF_SIGNALS = 128 };
 
 static const char *volatile hint = ""; /* the line that tells how to continue; "": none */
 
-/* Let one thread clean up and end the program. Other threads that receive a signal meanwhile
- * wait. */
+/* Let one thread clean up and end the program. Another thread that receives a signal waits here. */
 static void begin_to_leave(const char *message)
 {
     static atomic_flag begun = ATOMIC_FLAG_INIT;
@@ -46,7 +45,8 @@ static void take_course(int signal_number)
     raise(signal_number); /* delivered when this handler returns */
 }
 
-/* End quietly if the reader of a result closed the pipe. If only notes are not read, continue. */
+/* End quietly if the reader of a result closed the pipe. If the closed pipe was only for notes,
+ * continue. */
 static void end_at_closed_pipe(int signal_number)
 {
     if (transfer_is_writing())

@@ -1,5 +1,5 @@
-/* steer.c: `attn-cli steer`: the mean difference of a tensor between two sets of texts, as a vector
- * for each layer that --edit adds. */
+/* steer.c: `attn-cli steer`: computes the mean difference of a tensor between two sets of texts, as
+ * a vector for each layer that --edit adds. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -69,7 +69,7 @@ struct steer_run {
     size_t width;
     double *sums[2];  /* [layers, width] sums over the texts: [0] positive, [1] negative */
     double *norms;    /* [layers] sum over all texts of the mean norm of a text's tokens */
-    size_t counts[2]; /* number of texts on each side */
+    size_t counts[2]; /* [0] number of positive texts, [1] of negative texts */
     float *vectors;   /* [layers, width] differences of the means */
     const char *ending;
 };
@@ -112,7 +112,8 @@ static int choose_site(struct steer_run *run, struct err *err)
     return err_if(err->kind);
 }
 
-/* Add the means over the selected tokens of each text to the sums of a side and to the norms. */
+/* For each text, add the mean over its selected tokens to the sums of `side` (0: positive, 1:
+ * negative), and their mean norm to the norms. */
 static int add_texts(struct steer_run *run, size_t side, const struct text_with_source *pairs,
                      size_t count, struct arena *arena, struct err *err)
 {
@@ -144,12 +145,12 @@ static int add_texts(struct steer_run *run, size_t side, const struct text_with_
     return failed;
 }
 
-/* Read the texts of one side and add them to its sums; as many as share a pass are read at a
- * time. */
+/* Read the texts of one side, and add them to its sums in groups that share a pass. */
 static int tokenize_side(struct steer_run *run, const struct items *items, size_t side,
                          struct err *err)
 {
-    bool is_table = items->fields >> ITEM_NEGATIVE & 1; /* a row has texts of both sides */
+    bool is_table = items->fields >> ITEM_NEGATIVE & 1; /* a row has a positive and a negative
+                                                         * text */
     struct arena arena = {0};
     struct text_with_source pairs[AT_ONCE];
     size_t count = 0, tokens = 0, most = run->session.edits.by_text ? 1 : AT_ONCE;
@@ -157,7 +158,7 @@ static int tokenize_side(struct steer_run *run, const struct items *items, size_
     for (size_t i = 0; i < items->count && !failed; i++) {
         struct item item;
         failed = items_read(items, &item, i, &arena, err);
-        if (failed) /* the message names the item */
+        if (failed) /* the error message already names the item */
             break;
         if (is_table && !item.fields[ITEM_NEGATIVE])
             failed = err_set(err, "expected a text in the column 'negative', found none");

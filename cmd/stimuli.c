@@ -254,7 +254,8 @@ static const char *text_of(const struct json *object, const char *name, const ch
     return *text ? text : otherwise;
 }
 
-/* The number of an item or a region, which predictions refer to. */
+/* The number of an item or a region, to which predictions refer; -1 with `err` if it is missing or
+ * invalid. */
 static long long number_of(const struct json *object, const char *name, long long most,
                            struct err *err)
 {

@@ -20,8 +20,8 @@
  * more names than regions. */
 int regions_read(struct item *item, const char *numbers, struct arena *arena, struct err *err);
 
-/* Join the cells of regions [count], whose names are set, to the text of an item. Between cells is
- * the text of its option --join or, without it, a blank where normal spelling has one. */
+/* Join the cells of regions [count], whose names are set, to the text of an item. The value of the
+ * option --join separates the cells; without it, a blank where normal spelling has one. */
 int regions_join(struct item *item, struct score_region *regions, const char *const *cells,
                  size_t count, struct arena *arena, struct err *err);
 

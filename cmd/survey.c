@@ -96,7 +96,7 @@ int text_survey_add(struct text_survey *survey, const char *text, enum cell_kind
 
 static const struct hidden {
     const char *name;
-    uint32_t first, last; /* first and last character of a range */
+    uint32_t first, last; /* first and last code point of the range */
     bool of_csv;          /* counts only in cells of CSV: JSONL writes such characters as \n */
 } hidden[] = {{"line break", '\n', '\r', true},
               {"tab", '\t', '\t', true},

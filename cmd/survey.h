@@ -48,8 +48,8 @@ bool cell_is_error(const char *cell);
 enum cells { CELLS_PLAIN, CELLS_WITH_COMMAS, CELLS_OTHER };
 enum cells cells_add(enum cells cells, const char *cell);
 
-/* A copy of a text without stray blanks at its ends, and with several blanks within a line made
- * one. NULL with `err`. */
+/* Copy a text without the blanks at its ends, and with one blank in place of several within a line.
+ * Returns NULL with `err` on failure. */
 const char *text_trim(const char *text, struct arena *arena, struct err *err);
 
 /* Append to a note the survey's findings, as in "; 2 blank lines skipped; …". `leaves_marks`: the

@@ -14,7 +14,7 @@
 #include "base/num.h"
 
 enum {
-    VALUES_MAX = 10000, /* most values of one sweep: a range is easily too long by mistake */
+    VALUES_MAX = 10000, /* most values of one sweep: a longer range is probably a mistake */
     SETTINGS_MAX = 1000000,
     SHARDS_MAX = 1000000,
 };
@@ -33,8 +33,8 @@ static int add_value(struct texts *values, const char *value, struct arena *aren
     return texts_add(values, value, arena, err);
 }
 
-/* Add a value, or each number of a range such as `3-7`. With `of_heads`, a range may be `23.0-8`,
- * also before `=mean`. */
+/* Add a value, or each number of a range such as `3-7`. With `of_heads`, `23.0-8` is a range of the
+ * heads of a layer, and `=mean` may follow a range. */
 static int add_values(struct texts *values, const char *value, bool of_heads, struct arena *arena,
                       struct err *err)
 {
@@ -83,7 +83,7 @@ static int add_steps(struct texts *values, const char *value, struct arena *aren
     for (size_t i = 0; i <= (size_t)steps; i++) {
         double number = numbers[0] + (double)i * numbers[2];
         if (fabs(number) < 1e-9 * numbers[2])
-            number = 0; /* 0 instead of -0.0 */
+            number = 0; /* write 0, not -0.0 */
         if (add_value(values, arena_format(arena, err, "%.*f", (int)decimals, number), arena, err))
             return -1;
     }
@@ -244,7 +244,7 @@ int sweep_set(struct sweep *sweep, size_t setting, struct options *options, stru
               struct err *err)
 {
     *options = *sweep->options;
-    if (sweep->models.count == 1) /* the model may be the only match of a pattern */
+    if (sweep->models.count == 1) /* --model may be a pattern with a single match */
         options->model.name = sweep->models.items[0];
     for (size_t i = sweep->count; i-- > 0; setting /= sweep->items[i].values.count) {
         struct swept_option *swept = &sweep->items[i];
@@ -273,7 +273,7 @@ int sweep_set(struct sweep *sweep, size_t setting, struct options *options, stru
         }
         char *value = arena_text(arena, swept->value, strlen(swept->value), err), *at = value;
         while (at && strcmp(swept->name, "ablate") == 0 && (at = strchr(at, '+')))
-            *at = ','; /* a comma between heads that are ablated together */
+            *at = ','; /* --ablate takes a comma between heads */
         if (!value || options_set(options, swept->name, value, arena, err))
             return err_prefix(err, "--sweep %s", swept->name);
     }
@@ -413,7 +413,7 @@ int shard_read(struct job_shard *shard, const char *text, struct err *err)
                      names_guess(guess, names_nearest(NAMES_LIST(words), text, strlen(text))));
 }
 
-/* The first job of a shard. Divides before it multiplies: the product of jobs and shards may
+/* The first job of a shard. Divide before multiplying: the product of jobs and shards may
  * overflow. */
 static size_t shard_begin(const struct job_shard *shard, size_t jobs, size_t index)
 {
@@ -479,8 +479,8 @@ static const char *line_label(const struct dose *dose, size_t line, struct arena
     return buf_keep(&label, arena, err);
 }
 
-/* The mean of a column over the rows that have a number, or the number of row `row` (LLONG_MAX: the
- * mean). */
+/* The number of a column in row `row`, where -1 is the last row; if `row` is LLONG_MAX, the mean
+ * over all rows that have a number. */
 static double number_of(const struct column *column, size_t rows, long long row)
 {
     double sum = 0;
@@ -496,7 +496,8 @@ static double number_of(const struct column *column, size_t rows, long long row)
     return count ? sum / (double)count : NAN;
 }
 
-/* Find the column of the number called `name` in a table. */
+/* Find the column called `name` in a table or, if `name` is NULL, the first result that is a
+ * floating-point number. NULL: there is none. */
 static const struct column *find_column(const struct table *table, const char *name)
 {
     for (size_t i = 0; i < table->count; i++) {

@@ -17,7 +17,8 @@
 
 struct swept_option {
     const char *name;
-    /* values of the option; for "repeat", whose index is added to the seed, its items are NULL */
+    /* values of the option; for "repeat", values.items is NULL: the index of a value is added to
+     * the seed */
     struct texts values;
     const char *value; /* the value in the setting of the last sweep_set */
     const char *label; /* the value as results show it: an ablated head is L0H10 */
@@ -29,7 +30,7 @@ struct sweep {
     size_t count;
     /* models of --model, with a pattern replaced by its matches; empty: not given */
     struct texts models;
-    /* there are several --model: items[0] is the model, which results name anyway */
+    /* several models are given by --model: items[0] is the model, which results name anyway */
     bool of_models;
     size_t settings; /* number of settings, at least 1 */
 };
@@ -84,8 +85,9 @@ void shard_range(const struct job_shard *shard, size_t jobs, size_t *first, size
 
 /* --- the figure of a batch -------------------------------------------------------------------
  *
- * In place of its results: a number of each result, as a mean over texts, over the first swept
- * setting that is a number; a line for each value of the others.
+ * The figure replaces the results of the batch. It draws one number of each result, averaged over
+ * the texts, against the first swept option whose values are numbers. Each combination of the
+ * values of the other swept options is a line.
  *
  *     if (dose_begin(&dose, &driver->sweep, "difference_nats:-1", arena, err)) ...
  *     dose_add(&dose, &report, err)       (each result, while its setting is open)

@@ -36,8 +36,8 @@ static int read_record(struct row *row, const struct items *items, struct csv_re
                                                       : ": a text with tabs needs quotes");
 }
 
-/* Append a value of JSON, which may be an item of a list, as text. False: it is a list or an
- * object. */
+/* Append a value of JSON, which may be an item of a list, as text. Set `*literal` if it is not a
+ * text. Returns false for a list or an object. */
 static bool put_value(struct buf *out, const struct json *value, bool *literal)
 {
     char digits[NUM_DOUBLE_BYTES];

@@ -15,7 +15,7 @@
 
 static const struct names poolings = {&pooling_labels->text, POOL_MODEL, sizeof *pooling_labels};
 
-/* Read what sentence-transformers does with the last hidden states of whole texts. */
+/* Read how sentence-transformers makes a vector of the last hidden states of a whole text. */
 static int open_modules(struct pooling_modules *modules, struct session *session, struct err *err)
 {
     const struct model *model = &session->viewer.model;
@@ -36,8 +36,8 @@ static int open_modules(struct pooling_modules *modules, struct session *session
     return pooling_open(modules, &model->folder, model->config.n_embd, &session->arena, err);
 }
 
-/* The tensors that a format shows by default for a model with mixers: a page shows all maps; others
- * show the maps of attention if there are any. */
+/* The tensors that a format shows by default for a model with mixers: a page shows all maps; other
+ * formats show the attention maps if the model has any, otherwise the maps of mixers. */
 static const char *show_of_mixers(const struct format *format, const struct config *config)
 {
     const bool attends = site_exists(config, SITE_WEIGHTS);
@@ -46,8 +46,8 @@ static const char *show_of_mixers(const struct format *format, const struct conf
     return attends ? format->show : format->show ? "tokens,mix_map,mix_context" : "mix_map";
 }
 
-/* In pictures, join the channels of mixers whose heads are channels to one map, unless heads are
- * named. */
+/* If each channel of a mixer is a head of its own, show one map of the norm over all channels in
+ * place of a map for each. */
 static void join_channels(struct selection *selection, const struct config *config)
 {
     const enum site map = SITE_OF(BRANCH_MIXER, SITE_WEIGHTS);
@@ -218,7 +218,7 @@ double request_add_memory(struct memory *memory, const struct request *request,
     memory->held += held * (how->words + how->hide_first);
     if (how->pool.by)
         memory->held += held /= (double)pair->text.count;
-    /* the attention sink adds one column to weights */
+    /* a second copy of the weights, in which the attention sink is one more column */
     if (site_set_has(selection->sites, SITE_SINK))
         memory->held += held;
     memory->during = fmax(memory->during, captured.during);

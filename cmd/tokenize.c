@@ -54,10 +54,10 @@ struct tokenize_run {
     struct items items;
     size_t count;     /* number of tokens of the current text */
     struct buf lines; /* with --only-ids: a line of ids per text, separated by blanks */
-    /* [items.count] true for a text without tokens, which has no table, if there are several
-     * texts */
+    /* [items.count] if there are several texts: true for each text without tokens, which has no
+     * table */
     bool *lacks;
-    size_t failed; /* number of texts that are true in `lacks` */
+    size_t failed; /* number of texts without tokens */
     const char *failure;
     struct arena arena;
 };
@@ -271,7 +271,7 @@ static int begin(struct tokenize_run *run, struct err *err)
         return err_set(err, "'%s': expected a tokenizer (tokenizer.json or vocab.json), found none",
                        run->folder.path);
     run->of_texts = tokenizer_of_source(run->tokenizer);
-    if (!options->tokens.decode) /* decoding tokenizes no text, so a default model is not needed */
+    if (!options->tokens.decode) /* decoding does not truncate or pad, so the note does not apply */
         print_note_of_tokenizer(run->tokenizer);
     return tokenizer_options_set(&run->chat, run->tokenizer, &run->folder, options, &run->arena,
                                  err);

@@ -131,7 +131,8 @@ struct train_run {
 
 /* --- options --------------------------------------------------------------------------------- */
 
-/* Refuse several options that give a model, and check the folder of the output. */
+/* Refuse a command line that gives a model by several options, or by none. Check the folder of the
+ * output. */
 static int check_options(struct train_run *run, struct err *err)
 {
     const struct options *options = run->options;
@@ -274,7 +275,8 @@ static int find_labels(struct train_run *run, struct err *err)
     return 0;
 }
 
-/* The index of a label among the names of the classes, or the bits of a number. */
+/* Set `*target` to the index of a label among the names of the classes; if the model has one class,
+ * to the bits of the label's number as a float. */
 static int read_label(uint32_t *target, const struct train_run *run, const char *label,
                       struct err *err)
 {
@@ -502,7 +504,7 @@ static void write_line(struct train_run *run, const struct trainer_report *repor
 /* --- steps ----------------------------------------------------------------------------------- */
 
 static volatile sig_atomic_t interrupted;
-/* the action that signals.c has set for SIGINT, SIGTERM and SIGHUP */
+/* the action that signals.c set before for SIGINT, SIGTERM and SIGHUP */
 static struct sigaction usual;
 
 static void note_signal(int number)

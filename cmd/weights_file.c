@@ -34,8 +34,8 @@ static int compare_items(const void *a, const void *b)
     return compare_by_numbers(&one->entry.name, &other->entry.name);
 }
 
-/* Check the shape of an array of one layer or, if it is the only array, of several layers. Set the
- * sizes. */
+/* Check the shape of an array of one layer or, if it is the only array, of several layers. Set
+ * file->heads and file->tokens, and add the layers to file->layers. */
 static int read_shape(struct weights_file *file, const char *name, const size_t *shape, size_t rank,
                       bool is_only)
 {
@@ -262,7 +262,8 @@ static int make_text(struct tokenized *sentence, struct weights_file *file)
 
 /* --- the report ------------------------------------------------------------------------------- */
 
-/* Refuse numbers that are not attention weights. Find out if no query sees a later key. */
+/* Refuse numbers that are not attention weights. Set file->causal if no query attends to a later
+ * key. */
 static int check_numbers(struct weights_file *file)
 {
     const size_t tokens = file->tokens, maps = file->layers * file->heads;

@@ -1,4 +1,4 @@
-/* weights_file.h: attention weights that another program computed, in our figures and pages: no
+/* weights_file.h: writes figures and pages of attention weights that another program computed. No
  * model is opened.
  *
  *     [L, H, T, T]       an array of all layers (npy, npz, safetensors, torch.save)

@@ -26,9 +26,10 @@ struct attn_model {
     struct viewer viewer;
     struct tokenizer *special;         /* tokenizer that adds special tokens, opened when it is
                                         * needed */
-    size_t runs, steps, packing_bytes; /* `runs`: calls that run texts; `steps`: calls with one
-                                        * token for each text */
-    size_t begin, adds_begin;          /* the fields of these names in attn_counts */
+    size_t runs, steps, packing_bytes; /* `runs`: calls with more tokens than texts; `steps`: calls
+                                        * with one token of one text */
+    size_t begin, adds_begin;          /* the same as attn_counts.begin and
+                                        * attn_counts.adds_begin */
     struct mechanism mechanism;        /* the model's kind of attention; a request may replace it
                                         * for one call */
     char name[];                       /* a copy of the caller's name */
@@ -50,8 +51,8 @@ static int check_ids(const struct attn_ids *ids, size_t count, const char *thing
     return 0;
 }
 
-/* Begin a call that runs the model or its tokenizer. end_call ends it, and ends the settings of its
- * request. */
+/* Begin a call that runs the model or its tokenizer. end_call ends it, and takes back the
+ * attention, the temperature and the edits of its request. */
 static int begin_call(struct host_call *call, const struct attn_model *model)
 {
     return err_if(check_given(model, "a model", &call->err) ||
@@ -161,7 +162,8 @@ struct attn_counts attn_count(const struct attn_model *model)
     };
 }
 
-/* All arrays of attn_ids are one piece of memory, which begins with `starts`. */
+/* Copy the ids of a text. All arrays of attn_ids are in one piece of memory, which begins with
+ * `starts`. */
 static int copy_ids(struct attn_ids *ids, const struct tokenized *tokenized, struct err *err)
 {
     size_t count = tokenized->count;
@@ -263,7 +265,7 @@ int attn_set_packing(struct attn_model *model, size_t bytes, struct attn_error *
 
 /* Count a call that runs texts. The second call packs weights: for a program that runs one text,
  * packing would not pay. The first call packs if it has several texts and enough tokens. Calls with
- * one token of one text pack only quantised weights, after the first such calls. */
+ * one token of one text pack only quantised weights, and only from the third such call on. */
 static void count_run(struct attn_model *model, const struct attn_ids *texts, size_t count)
 {
     struct viewer *viewer = &model->viewer;
@@ -378,7 +380,7 @@ static int check_texts(const struct attn_model *model, const struct attn_ids *te
     return 0;
 }
 
-/* Read the selection of a request: tensors, layers, heads, edits. */
+/* Read the selection of a request: tensors, layers and heads. */
 static int open_showing(struct showing *showing, struct selection *selection,
                         struct host_call *call, struct attn_model *model,
                         const struct attn_request *request)
@@ -403,7 +405,7 @@ static int open_showing(struct showing *showing, struct selection *selection,
     return 0;
 }
 
-/* Text number `i` of a request. */
+/* The text with index `i`, with its source if the request has one. */
 static struct text text_of(const struct attn_ids *ids, const struct attn_request *request, size_t i)
 {
     struct text text = {.ids = ids[i].ids, .count = ids[i].count, .segments = ids[i].segments};
@@ -773,7 +775,8 @@ static int find_weight(const struct weight_row **row, struct slot *slot,
     return 0;
 }
 
-/* A matrix as floats, or a vector, with the axes of its form. */
+/* Make the tensor of a weight: a matrix or a vector, as floats, with the axes of its form.
+ * tensor->data is NULL if the model lacks the weight. */
 static int copy_weight(struct attn_tensor *tensor, struct weights *weights, struct slot slot,
                        const struct weight_row *row, struct arena *arena, struct err *err)
 {
@@ -833,7 +836,7 @@ int attn_weight(struct attn_model *model, const char *name,
         return end_call(&call, -1, error);
     struct weights *weights = &model->viewer.model.weights;
     bool packing = weights->packing, packing_words = weights->packing_words;
-    /* packed weights could only be used for products */
+    /* packed weights cannot be copied, only used in products */
     weights->packing = weights->packing_words = false;
     int failed = find_weight(&row, &slot, weights->config, name, &call.err) ||
                  copy_weight(&tensor, weights, slot, row, &call.arena, &call.err);

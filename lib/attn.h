@@ -62,12 +62,13 @@ struct attn_model;
 struct attn_model *attn_open(const char *name, size_t threads, struct attn_error *error);
 void attn_close(struct attn_model *model);
 
-/* The second run, score, step or continuation (not counting those of one token for each text) and
- * later ones, and a first one of several texts with many tokens, pack the matrices that they use:
- * this saves time, with the same bits. Packed copies take four bytes for each number (0.6 to 1.3 if
- * a file is quantised), together at most `bytes` (0: nothing; default: SIZE_MAX), and at most half
- * of the memory that is free at the second run. Other matrices are used as the file has them. Call
- * it before the second run. Returns 0, or -1 with `error`. */
+/* Limit the memory of packed matrices to `bytes` (0: nothing is packed; default: SIZE_MAX). The
+ * second call that runs texts, and every later one, packs the matrices that it uses: this saves
+ * time, with the same bits. Calls with one token for each text are not counted, and a first call
+ * with several texts and many tokens also packs. Packed copies take four bytes for each number (0.6
+ * to 1.3 if a file is quantised), and together at most half of the memory that is free at the
+ * second run. Other matrices are used as the file has them. Call it before the second run. Returns
+ * 0, or -1 with `error`. */
 int attn_set_packing(struct attn_model *model, size_t bytes, struct attn_error *error);
 
 /* The ids of a text's tokens, and their bytes [starts, ends). No call reads the `starts`, `ends`
@@ -79,8 +80,8 @@ struct attn_ids {
     size_t *words; /* [count] index of the word of each token, as in attn-cli score --words;
                     * SIZE_MAX: a special token that was added */
     unsigned char *segments; /* [count] token types, for a pair of texts; NULL: all 0 */
-    unsigned char *joins;    /* [count] [count] 1: the token belongs to the same word or punctuation
-                              * mark as the token before; read with `within_word` */
+    unsigned char *joins;    /* [count] 1: the token belongs to the same word or punctuation mark as
+                              * the token before; read with `within_word` */
 };
 
 /* Tokenize a text of any length with the model's own tokenizer, without special tokens. Returns 0,
@@ -116,7 +117,8 @@ struct attn_counts {
     size_t begin;      /* id of the token that begins texts, or that starts the decoder of a model
                         * with an encoder; SIZE_MAX: none */
     size_t adds_begin; /* 1: attn_encode_special begins each text with `begin` */
-    size_t mask;       /* id that hides a token from a masked model; SIZE_MAX: not masked */
+    size_t mask;       /* id that hides a token from a masked model; SIZE_MAX: the model is not
+                        * masked */
 };
 
 struct attn_counts attn_count(const struct attn_model *model);
@@ -130,8 +132,8 @@ struct attn_tensor {
     size_t rank;
     size_t shape[ATTN_AXES_MAX];
     size_t stride[ATTN_AXES_MAX];
-    const char *axes[ATTN_AXES_MAX]; /* "head", "kv_head", "query", "key", "token", "channel",
-                                      * "expert", "dim" or "word" */
+    const char *axes[ATTN_AXES_MAX]; /* "head", "kv_head", "copy", "query", "key", "token",
+                                      * "channel", "expert", "dim", "key_dim" or "word" */
     const size_t *heads; /* [shape[0]] numbers of the heads or kv_heads on the first axis; NULL: no
                           * such axis, a weight of the model, or several heads given to an
                           * attn_value */
@@ -150,13 +152,14 @@ int attn_weight(struct attn_model *model, const char *name,
                 int (*sink)(void *context, const struct attn_tensor *weight), void *context,
                 struct attn_error *error);
 
-/* A value that edits have by its name, "h.1.resid_post + 2*mood": an array of finite numbers with
- * the axes [channels], [tokens, channels] or [heads, tokens, channels]; or, in "h.1.resid_post =
- * steer", a function, which changes `values`, the data of the tensor, and is called once for each
- * text and layer of a pass; with positions ("h.1.context[head=3] = steer"), once for each range of
- * them; of scores, masked scores, weights and the like, once for each head and query, with the
- * visible keys, from several threads at once. A step of attn_generate gives it the new tokens.
- * attn_report also calls it from other threads. */
+/* A value that edits use by its name: an array or a function. In "h.1.resid_post + 2*mood", `mood`
+ * is an array of finite numbers with the axes [channels], [tokens, channels] or [heads, tokens,
+ * channels]. In "h.1.resid_post = steer", `steer` may be a function that changes `values`, the data
+ * of the tensor. It is called once for each text and layer of a pass; with positions
+ * ("h.1.context[head=3] = steer"), once for each range of them; for scores, masked scores, weights
+ * and the like, once for each head and query, with the visible keys, from several threads at once.
+ * In a step of attn_generate the tensor has only the new tokens. attn_report also calls the
+ * function from other threads. */
 struct attn_value {
     const char *name;
     const float *data; /* the numbers; NULL: the value is a function */
@@ -169,7 +172,8 @@ struct attn_value {
 struct attn_request {
     const char *show;   /* "weights,context" or "all", as in attn-cli run --show; NULL: "weights" */
     const char *layers; /* "0,3-5", "-1" or "all"; NULL: all */
-    const char *heads;  /* as `layers`, for query heads; selects their keys and values, too */
+    const char *heads;  /* as `layers`, for query heads; also selects the keys and values of these
+                         * heads */
     int (*sink)(void *context, const struct attn_tensor *tensor); /* not 0: end the pass */
     void *context;                                                /* passed to the sink; may
                                                                    * be NULL */
@@ -182,7 +186,7 @@ struct attn_request {
     float temperature;     /* scores are divided by it; 0: they are not divided */
     int within_word; /* not 0: in a masked model, attn_score_all also masks the later tokens of the
                       * word of the token that it scores */
-    const struct attn_value *values; /* [value_count] */
+    const struct attn_value *values; /* [value_count] values that `edits` uses by their names */
     size_t value_count;
 };
 
@@ -191,8 +195,9 @@ struct attn_request {
 int attn_run(struct attn_model *model, const struct attn_ids *ids,
              const struct attn_request *request, struct attn_error *error);
 
-/* Run several texts, which share passes: less time, the same bits. `request->source` has a source
- * for each. The sink gets the tensors of a pass in the order of layers. */
+/* Run several texts in shared passes, which takes less time and gives the same bits.
+ * `request->source` has a source for each text. The sink gets the tensors of a pass in the order of
+ * layers. */
 int attn_run_all(struct attn_model *model, const struct attn_ids *texts, size_t count,
                  const struct attn_request *request, struct attn_error *error);
 
@@ -204,11 +209,11 @@ struct attn_logit {
 };
 
 /* Run a text, and give the sink the gradients of a sum of logits, each times its weight, at the
- * requested tensors instead of their values, in the reverse order of the pass; "attention_gradient"
- * is weights times gradient. With "embedding", "token_rows" comes last: the gradients of the scaled
+ * requested tensors, not their values, in the reverse order of the pass. "attention_gradient" is
+ * weights times gradient. With "embedding", "token_rows" comes last: the gradients of the scaled
  * rows of the token table; with "source_embedding", "source_token_rows" in the same way. `value`,
  * or NULL, gets the sum. Returns 0, or -1 with `error`: unsupported (4) for models without logits,
- * edits and attention. */
+ * and for requests with edits or an attention. */
 int attn_gradient(struct attn_model *model, const struct attn_ids *ids,
                   const struct attn_request *request, const struct attn_logit *logits, size_t count,
                   double *value, struct attn_error *error);
@@ -246,8 +251,9 @@ struct attn_generation {
     int logprobs; /* not 0: compute log-probabilities, else they are NaN */
 };
 
-/* Continue a text, as attn-cli generate does; if it has no ids, from the model's beginning token,
- * which with a source gives the model's own translation. The request is that of attn_score_all. */
+/* Continue a text, as attn-cli generate does. Without ids the text begins with the model's
+ * beginning token; with a source this gives the model's own translation. The request may have the
+ * same fields as for attn_score_all. */
 int attn_generate(struct attn_model *model, const struct attn_ids *ids,
                   const struct attn_request *request, const struct attn_generation *generation,
                   struct attn_error *error);

@@ -64,7 +64,8 @@ void host_object_drop(struct host_object *object)
     if (--handler.objects == 0 && handler.is_set && sigaction(SIGBUS, NULL, &now) == 0 &&
         now.sa_flags & SA_SIGINFO && now.sa_sigaction == answer) {
         sigaction(SIGBUS, &handler.before, NULL);
-        /* the previous handler is back; if not, this handler stays, as a later one may call it */
+        /* the previous handler is back. If another handler was set later it may call this one,
+         * which therefore stays. */
         handler.is_set = false;
     }
     pthread_mutex_unlock(&handler.mutex);
@@ -125,7 +126,7 @@ int check_given(const void *given, const char *thing, struct err *err)
     return given ? 0 : err_usage(err, "expected %s, found NULL", thing);
 }
 
-/* Give a block to the caller's function as a tensor. */
+/* Call the caller's function for a value with a block of numbers, as a tensor. */
 static void change(void *context, const struct edit_block *block)
 {
     const struct attn_value *value = context;

@@ -1,12 +1,12 @@
-/* attn_host.h: calls of the program that uses the library: one at a time on an object, which may be
- * closed during a call, and whose files may become shorter. SIGBUS is handled while an object is
- * open. A fault in a file that a call mapped fills the rest of the mapping with zeros, and the call
- * fails. Other faults go to the handler that was set before.
+/* attn_host.h: calls by the program that uses the library. An object, such as a model, runs one
+ * call at a time; it may be closed during a call, and its files may become shorter. SIGBUS is
+ * handled while an object is open. A fault in a file that a call mapped fills the rest of the
+ * mapping with zeros, and the call fails. Other faults go to the handler that was set before.
  *
  *     struct host_call call = {0};
  *     int failed = host_call_begin(&call, &object) || ...;
  *     return host_call_end(&call, failed, error);
- */
+ * */
 #pragma once
 
 #include <stdatomic.h>
@@ -15,8 +15,8 @@
 #include "lens/edits.h"
 
 struct host_object {
-    atomic_size_t holders; /* how many hold the object: the opener, running calls, objects that need
-                            * it */
+    atomic_size_t holders; /* number of holders: the opener, running calls, and objects that need
+                            * this object */
     atomic_bool closed, busy;
     void (*release)(struct host_object *object);
 };

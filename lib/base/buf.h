@@ -31,7 +31,7 @@ void buf_format(struct buf *buf, const char *format, ...) __attribute__((format(
 /* Mark `buf` as out of memory if `part`, from which it is built, is out of memory. */
 void buf_fail_with(struct buf *buf, const struct buf *part);
 
-/* 0, or -1 with `err` if an addition had no memory. */
+/* Return 0, or -1 with `err` if memory was missing for an addition. */
 int buf_check(const struct buf *buf, struct err *err);
 
 void buf_clear(struct buf *buf); /* empties the buffer; keeps its memory, and `out_of_memory` */

@@ -23,7 +23,8 @@ enum err_kind {
 
 enum { ERR_TEXT_BYTES = 8192 }; /* a longer message ends in "..." */
 
-/* The subject of a message, by which the command line adds advice, or goes on to the next text. */
+/* The subject of a message. By it, the command line chooses advice, or continues with the next
+ * text. */
 enum err_about {
     ERR_ABOUT_ANYTHING,
     ERR_ABOUT_WORD,      /* a word that the vocabulary lacks */
@@ -38,7 +39,7 @@ enum err_about {
 struct err {
     enum err_kind kind;
     enum err_about about;
-    bool out_of_memory; /* the message is that memory is missing */
+    bool out_of_memory; /* the message says that memory ran out */
     char text[ERR_TEXT_BYTES];
 };
 
@@ -66,7 +67,7 @@ int err_adopt(struct err *err, const struct err *from);
 
 void err_clear(struct err *err);
 
-/* -1 if a step failed, else 0.
+/* Return -1 if a step failed, else 0.
  *
  *     return err_if(buf_check(&path, err) || file_remove(path.bytes, err));
  */

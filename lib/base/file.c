@@ -21,8 +21,8 @@
 
 /* --- the list of mapped files ----------------------------------------------------------------- */
 
-/* An entry is in use if `path` is set, and mapped if `begin` is set. Entries are used again but
- * never freed: a signal handler may be reading them. */
+/* An entry is in use if `path` is set, and mapped if `begin` is set. Entries are reused but never
+ * freed: a signal handler may be reading them. */
 struct mapping {
     struct mapping *next;
     _Atomic(char *) path;
@@ -416,7 +416,7 @@ bool folder_has(const struct folder *folder, const char *name)
     if (folder->files)
         return held_file(folder, name);
     int size = snprintf(path, sizeof path, "%s/%s", folder->path, name);
-    if (size <= 0 || size >= PATH_MAX) /* the path is empty or too long: no file has it */
+    if (size <= 0 || size >= PATH_MAX) /* the path is too long: no file can have it */
         return false;
     return file_kind(&kind, path, NULL) || kind;
 }
@@ -501,7 +501,7 @@ static int write_file(struct stream *out, const struct folder_file *held,
     return stream_finish(out, err);
 }
 
-/* All files are written before the first gets its name, in case the disk is full. */
+/* Write all files before the first gets its final name, in case the disk is full. */
 static int write_files(struct stream *streams, const struct folder *folder,
                        const struct target_folder *target, const struct progress_sink *progress,
                        struct err *err)
@@ -516,7 +516,7 @@ static int write_files(struct stream *streams, const struct folder *folder,
     for (size_t i = 0; i < folder->file_count; i++) {
         if (!stream_commit(&streams[i], err))
             continue;
-        /* also remove the files before file i */
+        /* also remove the files that already have their final names */
         for (size_t k = 0; k < i && !target->replaces; k++)
             if (!path_of(&path, target, folder->files[k].name, NULL))
                 unlink(path.bytes);

@@ -36,12 +36,12 @@ int file_map(struct file *file, const char *path, struct err *err);
 int file_map_regular(struct file *file, const char *path, struct err *err);
 int file_map_named(struct file *file, const char *path, struct err *err);
 
-#define FILE_READ_MAX_BYTES ((size_t)1 << 30) /* /dev/zero has no end */
+#define FILE_READ_MAX_BYTES ((size_t)1 << 30) /* some devices have no end, such as /dev/zero */
 
 /* Read an open descriptor (a pipe, a terminal) to its end, at most FILE_READ_MAX_BYTES. */
 int file_read(struct file *file, int descriptor, const char *name, struct err *err);
 
-/* A file of bytes that the caller owns. */
+/* Make a file of bytes that the caller owns; file_release does not free them. */
 struct file file_borrow(const char *bytes, size_t size);
 
 /* Free the memory of a mapped file's pages before `end`; the system reads them again if needed. */
@@ -96,16 +96,17 @@ bool file_exists(const char *path);
 /* True if both paths lead to the same file or directory. */
 bool file_is_same(const char *path, const char *other);
 
-/* Remove a file, if there is one; make a directory, without its parents, if there is none. */
+/* file_remove removes a file, if there is one. file_make_directory makes a directory, if there is
+ * none; its parents must exist. */
 int file_remove(const char *path, struct err *err);
 int file_make_directory(const char *path, struct err *err);
 
 struct listing {
-    const char **names; /* [count] */
+    const char **names; /* array of `count` names */
     size_t count;
 };
 
-/* List a directory without "." and "..", in the order of bytes. The names belong to the arena. */
+/* List a directory without "." and "..", sorted by bytes. The names belong to the arena. */
 int listing_read(struct listing *listing, const char *path, struct arena *arena, struct err *err);
 
 /* --- folders of models, on disk or in memory -------------------------------------------------- */
@@ -140,8 +141,8 @@ int folder_read(const struct folder *folder, const char *name,
                 int (*read)(void *context, const struct file *file, struct err *err), void *context,
                 struct err *err);
 
-/* Write the files of a folder in memory, none with a `path`, to an open target (replacement.h). The
- * files get their names, in order, after all are written: if the disk is full, nothing changes.
- * `progress`, which may be NULL, counts bytes. */
+/* Write the files of a folder in memory, in which no file has a `path`, to an open target
+ * (replacement.h). The files get their names, in order, after all are written: if the disk is full,
+ * nothing changes. `progress`, which may be NULL, counts bytes. */
 int folder_save(const struct folder *folder, const struct target_folder *target,
                 const struct progress_sink *progress, struct err *err);

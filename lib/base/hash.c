@@ -164,7 +164,7 @@ static uint32_t rotate(uint32_t word, int bits)
     return word >> bits | word << (32 - bits);
 }
 
-/* a to h and w are the names of the standard. */
+/* Add a block. The names a to h and w are from the standard (FIPS 180-4). */
 static void add_block(uint32_t state[8], const unsigned char *block)
 {
     uint32_t w[64];
@@ -209,7 +209,8 @@ static bool processor_can(void)
     return atomic_load(&answer) == 2;
 }
 
-/* Add blocks with SHA instructions: each does two rounds, on the state as vectors abef and cdgh. */
+/* Add blocks with SHA instructions. An instruction does two rounds on the state, which is in the
+ * vectors abef and cdgh. */
 __attribute__((target("sha,sse4.1"))) static void add_blocks_quickly(uint32_t state[8],
                                                                      const unsigned char *blocks,
                                                                      size_t count)

@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "base/memory.h"
 
-extern uint64_t hash_keys[2]; /* set before main, and not changed */
+extern uint64_t hash_keys[2]; /* set before main, then constant */
 
 /* Hash two numbers: each bit of the result depends on both. */
 static inline uint64_t hash_mix(uint64_t a, uint64_t b)
@@ -45,7 +45,7 @@ static inline uint64_t hash_near(const char *bytes, size_t size)
 }
 
 /* FNV-1a, a checksum for files, without a key: one changed byte always changes it. Begin with
- * HASH_FNV_BEGIN; the bytes may come in pieces. */
+ * HASH_FNV_BEGIN; the bytes may be added in several calls. */
 #define HASH_FNV_BEGIN 0xcbf29ce484222325u
 uint64_t hash_fnv(uint64_t hash, const char *bytes, size_t size);
 
@@ -139,7 +139,8 @@ int hash_table_reserve(struct hash_table *table, size_t count, struct err *err);
 int hash_table_put(struct hash_table *table, const char *key, size_t size, uint32_t value,
                    struct err *err);
 
-/* Set the value of a new key; refuse a known one: "tensor 'NAME': expected once, found twice". */
+/* Set the value of a new key. Fail if the key is known: "tensor 'NAME': expected once, found
+ * twice", where `what` is "tensor". */
 int hash_table_add(struct hash_table *table, const char *what, const char *key, size_t size,
                    uint32_t value, struct err *err);
 

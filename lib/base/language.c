@@ -30,7 +30,7 @@ static const struct translation {
     {"decoder self-attention", "解码器自注意力"},
     {"cross-attention", "交叉注意力"},
 
-    /* errors of the lesson */
+    /* errors of the command `lesson` */
     {"expected one step, found '%s' as well", "应只有一个步骤，多出了 '%s'"},
     {"expected a step from 1 to %zu, all or scale, found '%s': --list shows them",
      "应为 1 到 %zu 的步骤、all 或 scale，实际是 '%s'：--list 列出所有步骤"},
@@ -39,7 +39,7 @@ static const struct translation {
     {"--%s applies only to the page of all steps: expected -o FILE.html",
      "--%s 只用于包含所有步骤的网页：请加上 -o FILE.html"},
 
-    /* formulas: conditions */
+    /* conditions in formulas */
     {" for visible keys, %s for others", "（可见的键），%s（其他的键）"},
     {" for %z ≤ j ≤ %z, %s for others", "（%z ≤ j ≤ %z），%s（其他的键）"},
     {" for j ≤ %z, %s for j > %z", "（j ≤ %z），%s（j > %z）"},
@@ -172,7 +172,7 @@ static const struct translation {
     {"Dropout", "Dropout（随机丢弃）"},
     {"Logits", "Logits（输出分数）"},
 
-    /* notes */
+    /* notes of steps (lib/explain) */
     {"Changed by ", "被改变："},
     {": 'run --show logits' prints the result.", "：'run --show logits' 打印结果。"},
     {": later steps use these values.", "：后面的步骤使用这些值。"},

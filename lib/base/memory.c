@@ -18,7 +18,7 @@
 enum {
     HUGE_BYTES = 4 * 1024 * 1024,
     EXPECTED_BYTES = 64 * 1024 * 1024, /* bytes that are assumed to be free */
-    LARGE_BYTES = 96 * 1024,           /* for heap_give_back: more than a block of an arena */
+    LARGE_BYTES = 96 * 1024,           /* threshold of heap_give_back, above a block of an arena */
 };
 
 static atomic_size_t fail_countdown; /* allocations left until one fails; 0: no failure
@@ -46,9 +46,9 @@ static size_t round_up(size_t size, size_t unit)
     return (size + unit - 1) / unit * unit;
 }
 
-/* Allocate zeroed memory, or resize memory. Large pages need fewer faults and page table entries;
- * the first and last page are included: the system moves resized memory only if all its pages have
- * the same advice. */
+/* Allocate zeroed memory, or resize memory. Advise large pages for HUGE_BYTES or more: they need
+ * fewer faults and page table entries. The first and last page are included: the system moves
+ * resized memory only if all its pages have the same advice. */
 static void *take(void *memory, size_t count, size_t size, bool zeroed, struct err *err)
 {
     size_t bytes = 0;
@@ -220,7 +220,7 @@ void arena_expect(struct arena *arena, size_t size)
 
 char *arena_text(struct arena *arena, const char *bytes, size_t size, struct err *err)
 {
-    size_t with_end = size < SIZE_MAX ? size + 1 : size; /* SIZE_MAX is refused */
+    size_t with_end = size < SIZE_MAX ? size + 1 : size; /* arena_alloc refuses SIZE_MAX */
     char *text = arena_alloc(arena, with_end, 1, err);
     if (text && size)
         memcpy(text, bytes, size);

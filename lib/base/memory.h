@@ -34,7 +34,8 @@ void heap_give_back(void);
 /* The malloc to give to libraries that accept an allocator. NULL on failure. */
 void *heap_hook(size_t size);
 
-/* For tests: fail the nth allocation from now on (0: none) or, `for_ever`, all from the nth on. */
+/* For tests: fail the nth allocation from now on (0: none) or, if `for_ever`, all from the nth
+ * on. */
 void heap_fail_at(size_t nth, int for_ever);
 bool heap_has_failed(void); /* true if heap_fail_at has made an allocation fail */
 

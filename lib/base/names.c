@@ -13,8 +13,8 @@
 
 enum {
     NOT_UTF8 = 0x110000,   /* added to a byte that is not part of a UTF-8 character */
-    PREFIX_CHARACTERS = 2, /* least length of a word with which a name begins */
-    NAME_CHARACTERS = 3,   /* least length of a name with which a word begins */
+    PREFIX_CHARACTERS = 2, /* minimum length of a word for names that begin with it */
+    NAME_CHARACTERS = 3,   /* minimum length of a name for words that begin with it */
 };
 
 /* Returns the number of characters, above NEAREST_CHARACTERS if the text is too long. */
@@ -48,7 +48,7 @@ static size_t distance(const uint32_t *a, size_t a_count, const uint32_t *b, siz
     for (size_t j = 0; j <= b_count; j++)
         rows[0][j] = j;
     for (size_t i = 1; i <= a_count; i++) {
-        const size_t *before = rows[(i + 1) % 3]; /* i - 2 */
+        const size_t *before = rows[(i + 1) % 3]; /* row i - 2 */
         const size_t *above = rows[(i + 2) % 3];
         size_t *row = rows[i % 3];
         row[0] = i;
@@ -100,7 +100,7 @@ void nearest_offer_bytes(struct nearest *nearest, const char *name, size_t name_
     bool prefix = begins(characters, count, word, nearest->size, PREFIX_CHARACTERS);
     bool longer = begins(word, nearest->size, characters, count, NAME_CHARACTERS);
     if (!prefix && !longer && (count > most || nearest->size > count + nearest->steps))
-        return; /* the difference in length is too many steps */
+        return; /* the difference in length is already too great a distance */
     size_t steps = distance(word, nearest->size, characters, count, false);
     steps = prefix ? num_min(steps, 1) : longer ? num_min(steps, nearest->limit) : steps;
     if (steps > nearest->steps)

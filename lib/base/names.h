@@ -61,7 +61,7 @@ const char *names_unused(const char *name, struct names taken, struct arena *are
 bool name_ends_in(const char *name, const char *ending);
 bool name_has_ending(const char *name, const char *ending);
 
-/* True if a list of names, separated by spaces, or NULL, contains a name. */
+/* True if `names`, a list separated by spaces, contains `name`. NULL is an empty list. */
 bool name_is_among(const char *names, const char *name);
 
 enum { NAMES_GUESS_BYTES = 320 }; /* room for the longest near name and the words around it */
@@ -73,15 +73,15 @@ const char *names_guess(char text[NAMES_GUESS_BYTES], const char *name);
  *
  * The distance is the number of characters inserted, removed, changed or swapped with a neighbour
  * (optimal string alignment). A name is near up to distance 1 for a word of 2 to 4 characters, up
- * to about a third of the characters for a longer one. Case decides between equals only. Names that
- * begin with the word are near as well, and names with which the word begins.
+ * to about a third of the characters for a longer one. Case only decides between names at the same
+ * distance. Names that begin with the word are near as well, and names with which the word begins.
  *
  *     nearest_begin(&nearest, "lyaer", 5);
  *     for (size_t i = 0; i < count; i++)
  *         nearest_offer(&nearest, rows[i].name);
  *     if (nearest.name) ...
  */
-enum { NEAREST_CHARACTERS = 64 }; /* a longer word or name is near to no other */
+enum { NEAREST_CHARACTERS = 64 }; /* longer words and names are near to none */
 
 struct nearest {
     const char *name; /* the nearest name so far (the first of equally near ones), borrowed; NULL:
@@ -89,13 +89,13 @@ struct nearest {
     size_t name_bytes;
     size_t size;    /* size of the mistyped word in characters */
     size_t limit;   /* the greatest distance of a near name */
-    size_t steps;   /* the distance of `name`, or `limit` */
+    size_t steps;   /* the distance of `name`; `limit` if none is near */
     size_t exactly; /* twice the distance that counts case, minus 1 if the word begins with
                      * the name */
     uint32_t word[NEAREST_CHARACTERS];
 };
 
-/* `word` need not be UTF-8. */
+/* Begin to look for the name nearest to `word`, which need not be UTF-8, then offer each name. */
 void nearest_begin(struct nearest *nearest, const char *word, size_t size);
 void nearest_offer(struct nearest *nearest, const char *name);
 void nearest_offer_bytes(struct nearest *nearest, const char *name, size_t name_bytes);

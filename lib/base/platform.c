@@ -79,7 +79,7 @@ void platform_advise_huge(void *pages, size_t size)
         errno = 0;
 }
 
-/* Unless they are set, both thresholds of malloc grow with the largest freed piece. */
+/* Set both thresholds of malloc: otherwise they grow with the largest freed piece. */
 void platform_give_back(size_t least)
 {
     mallopt(M_MMAP_THRESHOLD, (int)least);

@@ -19,14 +19,14 @@
 /* Seconds since some moment in the past, to measure durations; the clock is never set back. */
 double clock_seconds(void);
 
-/* Get unpredictable bytes; false: there are none. */
+/* Get unpredictable bytes; false: the system has none. */
 bool platform_random(void *bytes, size_t size);
 
 /* Wait until all writes to the file system of this file are on disk. */
 int platform_sync(int descriptor);
 
-/* Rename, but fail with EEXIST if the name is taken; with ENOSYS or EINVAL if the system cannot do
- * that in one step. */
+/* Rename a file, but fail with EEXIST if the name is taken; with ENOSYS or EINVAL if the system
+ * cannot do that in one step. */
 int platform_rename_new(const char *from, const char *to);
 
 /* True if the file has an access control list; its group permissions are then the list's mask. */
@@ -46,7 +46,7 @@ void platform_give_back(size_t least);
  * unknown. */
 size_t platform_memory_bytes(const char **limit);
 
-/* As platform_memory_bytes, for pages of mapped files, which `ulimit -v` does not limit. */
+/* Like platform_memory_bytes, but for pages of mapped files, which `ulimit -v` does not limit. */
 size_t platform_page_bytes(void);
 
 /* The last occurrence of a byte, or NULL. */
@@ -68,6 +68,6 @@ size_t platform_processors(void);
 /* The processor that runs this thread; -1: unknown. */
 int platform_processor(void);
 
-/* Move this thread to a usable processor, `steps` processors after `from`; later the system may
- * move it again. */
+/* Move this thread to the usable processor that is `steps` usable processors after `from`; later
+ * the system may move the thread again. Does nothing if `from` is negative. */
 void platform_step_aside(int from, size_t steps);

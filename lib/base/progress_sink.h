@@ -7,7 +7,8 @@
 #include <stddef.h>
 
 struct progress_sink {
-    /* `note`: the next step ("prefill, 64 tokens"), or NULL */
+    /* `done` of `count` parts of the work are done; `note`: the next part ("prefill, 64 tokens"),
+     * or NULL */
     void (*report)(void *context, size_t done, size_t count, const char *note);
     void *context;
 };

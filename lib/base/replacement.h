@@ -33,10 +33,10 @@ int replacement_check(const char *path, const struct stat *status, enum reading_
 int replacement_check_name(const char *path, struct err *err);
 
 /* Give a new file the permissions and, if allowed, owner and group of the regular file at `path`
- * that it will replace, or the permissions of any new file if there is none. */
+ * that it will replace, or, if there is none, the default permissions of new files. */
 int replacement_keep(int descriptor, const char *path, struct err *err);
 
-/* Make all files of this process from now on no more accessible to group and others than the file
+/* From now on, make new files of this process no more accessible to group and others than the file
  * at `path`, if there is one: the new files are parts of that file, or replace it. */
 void replacement_keep_private(const char *path);
 

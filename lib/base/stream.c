@@ -164,12 +164,12 @@ static size_t terminal_take(struct terminal *terminal, char sign[TERMINAL_SIGN_B
 
 enum {
     BUFFER_BYTES = 64 * 1024,
-    OPEN_FILES = 16, /* files that are written at the same time */
+    OPEN_FILES = 16, /* maximum number of files written at the same time */
     TRIES = 100,     /* attempts to lock a new temporary file before another process removes it as
                       * abandoned */
 };
 
-/* The end of a temporary file's name, after the target's name. */
+/* The parts of a temporary file's name after the target's name: .attn-cli-XXXXXX.tmp. */
 #define LETTERS "XXXXXX"
 #define BEFORE_LETTERS ".attn-cli-"
 #define ENDING ".tmp"
@@ -177,7 +177,8 @@ enum {
 /* Files that a signal handler must remove; a slot is NULL or a path that stays valid. */
 static char *volatile open_temporaries[OPEN_FILES];
 
-/* Replace a path in its slot, or put one into a free slot. -1: no slot has `old`. */
+/* Replace path `old` by `path` in its slot; if `old` is NULL, put `path` into a free slot. -1: no
+ * slot has `old`. */
 static int replace_temporary(const char *old, char *path)
 {
     for (int i = 0; i < OPEN_FILES; i++) {
@@ -254,9 +255,9 @@ int stream_to_hex(struct stream *stream, struct stream *hex, struct err *err)
     return failed;
 }
 
-/* Find the path of a file behind symbolic links: a link stays a link. NULL if the file is written
- * in place, because it is not regular or has no name any more, such as /proc/PID/fd/N of a removed
- * file. */
+/* Find the path of a file behind symbolic links, so a link stays a link. NULL if the file is
+ * written in place, because it is not regular or has no name any more, such as /proc/PID/fd/N of a
+ * removed file. */
 static int resolve(char **target, const char *path, const struct stat *status, struct err *err)
 {
     bool is_file = status && S_ISREG(status->st_mode);
@@ -541,8 +542,8 @@ int stream_sync(const char *path, struct err *err)
     return failed ? -1 : 0;
 }
 
-/* Rename a file unless the name is taken. If the system cannot do that in one step, the file gets
- * a second name by a link; if it has no links, check and rename. */
+/* Rename a file unless the name is taken. If the system cannot do that in one step, the file gets a
+ * second name by a link; if the file system has no links, check and rename. */
 static int rename_new(const char *from, const char *to)
 {
     struct stat status;

@@ -25,8 +25,8 @@ struct buf;
 
 struct stream {
     int descriptor;
-    struct buf *memory; /* the output goes to this buffer instead of the descriptor; or NULL */
-    struct stream *hex; /* gets two digits for each byte instead of the descriptor, or NULL */
+    struct buf *memory; /* buffer that gets the output; NULL: the descriptor gets it */
+    struct stream *hex; /* stream that gets two digits for each byte; NULL: none */
     int failure;        /* errno of the first failure; 0: none */
     char *target;       /* path of the file; NULL: a descriptor, buffer or stream of the caller */
     char *temporary;    /* path of the temporary file, to be renamed to `target`; NULL: the file is
@@ -54,14 +54,14 @@ int stream_open(struct stream *stream, const char *path, struct err *err);
 int stream_open_inside(struct stream *stream, const char *path, bool replaces, struct err *err);
 
 /* stream_to writes to a descriptor that stays open (standard output); stream_to_memory to the end
- * of a buffer, which itself notes missing memory; the third function to another stream, as
- * hexadecimal digits. */
+ * of a buffer, which itself notes missing memory; stream_to_hex to another stream, as hexadecimal
+ * digits. */
 int stream_to(struct stream *stream, int descriptor, struct err *err);
 int stream_to_memory(struct stream *stream, struct buf *memory, struct err *err);
 int stream_to_hex(struct stream *stream, struct stream *hex, struct err *err);
 
-/* From now on, stream_to opens streams to `memory` in place of standard output; NULL: no longer.
- * Returns the `memory` of the call before. */
+/* From now on, stream_to opens streams to `memory` in place of standard output; NULL: standard
+ * output is used again. Returns the previous `memory`. */
 struct buf *stream_capture(struct buf *memory);
 
 /* The output is not text: even a terminal gets every byte unchanged. */
@@ -77,8 +77,9 @@ void stream_float(struct stream *stream, float value); /* writes digits as num_f
 /* Write out the buffer now, for a reader that waits for it. */
 void stream_flush(struct stream *stream);
 
-/* Write the rest and, unless stream_sync_later, wait until the file is on disk: files that belong
- * together are all finished before the first is committed. On failure the stream is discarded. */
+/* Write the buffered bytes and, unless stream_sync_later, wait until the file is on disk: files
+ * that belong together are all finished before the first is committed. On failure the stream is
+ * discarded. */
 int stream_finish(struct stream *stream, struct err *err);
 
 /* stream_commit finishes a stream, gives the file its name, and closes it. stream_discard closes it
@@ -86,14 +87,14 @@ int stream_finish(struct stream *stream, struct err *err);
 int stream_commit(struct stream *stream, struct err *err);
 void stream_discard(struct stream *stream);
 
-/* Commit unless `failed`, else discard. -1 after either failure. */
+/* Commit the stream or, if `failed`, discard it. Returns -1 if `failed`, or if the commit fails. */
 int stream_end(struct stream *stream, int failed, struct err *err);
 
 /* True if a file's name, without its folder, is the name of a temporary file. */
 bool stream_is_temporary(const char *name);
 
-/* If `later`, do not wait for the disk after each of many files: a wait needs milliseconds. At the
- * end, stream_sync waits for all files on the file system of a path. */
+/* If `later`, do not wait for the disk after each of many files: each wait takes milliseconds. At
+ * the end, stream_sync waits for all files on the file system of a path. */
 void stream_sync_later(bool later);
 int stream_sync(const char *path, struct err *err);
 
@@ -116,10 +117,10 @@ size_t terminal_sign(char sign[TERMINAL_SIGN_BYTES], const char *bytes, size_t s
 
 /* --- read and write despite signals, and on descriptors that do not block --------------------- */
 
-/* As read: the number of bytes, 0 at the end, -1 with errno. */
+/* Like read(2): returns the number of bytes; 0: the end of the input; -1: failure, with errno. */
 ssize_t transfer_read(int descriptor, void *bytes, size_t size);
 
-/* Write all bytes: 0, or -1 with errno after a part may have been written. */
+/* Write all bytes. Returns 0; -1 with errno on failure, when some bytes may have been written. */
 int transfer_write(int descriptor, const void *bytes, size_t size);
 
 /* True while transfer_write runs in this thread. Only then does a handler of SIGPIPE end the

@@ -13,7 +13,8 @@
 uint8_t unicode_page_of[UNICODE_LAST / UNICODE_PAGE + 1];
 uint8_t unicode_pages[UNICODE_PAGES_MAX][UNICODE_PAGE];
 
-/* The first pages have one kind each; pages with several kinds follow them. */
+/* Add a run of characters of one kind. Page `kind` contains only this kind; pages with several
+ * kinds follow these pages. */
 static void add_run(uint8_t kind, uint32_t first, uint32_t end, uint8_t *used)
 {
     for (uint32_t next; first < end; first = next) {
@@ -114,7 +115,7 @@ bool unicode_is_unspaced(uint32_t character)
         {0xA980, 0xA9FF},   /* Javanese, Myanmar */
         {0xAA60, 0xAADF},   /* Myanmar, Tai Viet */
         {0xF900, 0xFAFF},   /* Han */
-        {0xFF66, 0xFF9F},   /* Katakana of half the width */
+        {0xFF66, 0xFF9F},   /* halfwidth Katakana */
         {0x16FE0, 0x18DFF}, /* symbols, Tangut, Khitan */
         {0x1AFF0, 0x1B2FF}, /* Kana, Nushu */
         {0x20000, 0x3FFFF}, /* Han */
@@ -285,8 +286,8 @@ static size_t grapheme_width(const char *bytes, size_t size)
     for (size_t at = 0; at < size;) {
         uint32_t c = 0;
         size_t length = utf8_decode(&c, bytes + at, size - at);
-        bool regional = c >= 0x1F1E6 && c <= 0x1F1FF;       /* two of them make a flag */
-        bool wide = regional || c == VARIATION_SELECTOR_16; /* the emoji form */
+        bool regional = c >= 0x1F1E6 && c <= 0x1F1FF;       /* two make a flag */
+        bool wide = regional || c == VARIATION_SELECTOR_16; /* makes an emoji */
         int width = wide ? 2 : utf8proc_charwidth((utf8proc_int32_t)c);
         if (width > 0 && (size_t)width > widest)
             widest = (size_t)width;
@@ -333,8 +334,8 @@ bool utf8_ends_leftwards(const char *bytes, size_t size)
 
 enum {
     FEW = 256,           /* most segments have fewer characters */
-    DECOMPOSED_MAX = 18, /* the most characters of one decomposition, of U+FDFA */
-    CLASSES = 256,       /* combining classes, by which marks are sorted */
+    DECOMPOSED_MAX = 18, /* characters of the longest decomposition, of U+FDFA */
+    CLASSES = 256,       /* number of combining classes, by which marks are sorted */
 };
 
 static bool is_compatible(enum unicode_form form)
@@ -352,8 +353,8 @@ static bool is_between(uint32_t c, uint32_t first, uint32_t last)
     return first <= c && c <= last;
 }
 
-/* True for characters that may combine with the one before: marks, vowels and finals of Hangul and,
- * in compatibility forms, their halfwidth and separate variants. */
+/* True for characters that may combine with the character before: marks, vowels and finals of
+ * Hangul and, in compatibility forms, their halfwidth and separate variants. */
 static bool attaches(enum unicode_form form, uint32_t c)
 {
     if (c < 0x300)
@@ -409,7 +410,7 @@ size_t unicode_form_end(enum unicode_form form, const char *text, size_t size, s
         run = run && !joins;
         if (!joins && !(run && stays(form, next)))
             break;
-        /* pass all characters that equal this one at once */
+        /* skip all further characters that equal this one */
         length = utf8_row_end(text, size, end, length) - end;
     }
     *all_stay = run;

@@ -16,7 +16,7 @@ struct buf;
  *
  * The program has its own table: other versions of Unicode would split texts differently. */
 enum unicode_kind {
-    UNICODE_CONTROL,       /* the rest of category C: controls, format characters, private use,
+    UNICODE_CONTROL,       /* category C except joiners: controls, format characters, private use,
                             * unassigned */
     UNICODE_LETTER,        /* category L */
     UNICODE_MARK,          /* category M */
@@ -26,7 +26,7 @@ enum unicode_kind {
     UNICODE_SPACE,         /* property White_Space, in any category: U+0085 has it, U+FEFF
                             * does not */
     UNICODE_CONNECTOR,     /* category Pc, such as _ */
-    UNICODE_SIGN,          /* the rest of categories P and S */
+    UNICODE_SIGN,          /* categories P and S except connectors and alphabetic symbols */
     UNICODE_ALPHABETIC,    /* category S with the property Alphabetic, such as Ⓐ */
     UNICODE_JOINER,        /* the joiners U+200C and U+200D */
 };
@@ -34,12 +34,13 @@ enum unicode_kind {
 enum {
     UNICODE_LAST = 0x10FFFF,
     UNICODE_PAGE = 256,
-    UNICODE_PAGES_MAX = 192, /* the most pages with different contents */
+    UNICODE_PAGES_MAX = 192, /* maximum number of pages with different contents */
 };
 
 /* unicode_version: the table's version of Unicode, "16.0.0". unicode_letters: a letter for each
- * kind. unicode_runs: texts of runs of code points of one kind, "C9W5C18", the last is NULL.
- * unicode_page_of and unicode_pages: the kind of each code point by page, filled before main. */
+ * kind. unicode_runs: runs of code points of one kind, "C9W5" for 9 controls and 5 spaces; NULL
+ * ends the list. unicode_page_of and unicode_pages: the kind of each code point by page, filled
+ * before main. */
 extern const char unicode_version[], unicode_letters[];
 extern const char *const unicode_runs[];
 extern uint8_t unicode_page_of[UNICODE_LAST / UNICODE_PAGE + 1];
@@ -51,10 +52,10 @@ static inline enum unicode_kind unicode_kind(uint32_t character)
     return (enum unicode_kind)unicode_pages[page][character % UNICODE_PAGE];
 }
 
-/* True for \w of regular expressions. */
+/* True for the characters that \w of regular expressions matches. */
 bool unicode_is_word(enum unicode_kind kind);
 
-/* unicode_is_in: true if one of the ranges of characters, which ascend, has the character. */
+/* unicode_is_in: true if one of the ranges contains the character. The ranges ascend. */
 struct unicode_range {
     uint32_t first, last;
 };
@@ -83,7 +84,7 @@ enum utf8_class utf8_class(uint32_t character);
  * U+0020. */
 bool utf8_is_visible(uint32_t character);
 
-/* The lowercase letter, or the character itself. */
+/* The lowercase form of a character, or the character itself if it has none. */
 uint32_t utf8_small(uint32_t character);
 
 /* True for characters of a category in the tables of Hugging Face's library: P, Mn, or C without
@@ -109,7 +110,7 @@ static inline const char *utf8_begin(const char *text, size_t size)
     return size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? text + 3 : text;
 }
 
-/* The start of the character that ends at `end`, which is not 0. */
+/* The byte offset of the character that ends at byte offset `end`, which must not be 0. */
 static inline size_t utf8_before(const char *text, size_t end)
 {
     do
@@ -137,8 +138,8 @@ static inline size_t utf8_decode(uint32_t *character, const char *bytes, size_t 
     return 3;
 }
 
-/* utf8_decode for loops, which must go on: a byte that is not UTF-8 is read as U+FFFD of length 1.
- * The length is from 1 to `size`, or 0 if `size` is 0. */
+/* utf8_decode for loops, which must advance: a byte that is not UTF-8 is read as U+FFFD of length
+ * 1. The length is from 1 to `size`, or 0 if `size` is 0. */
 static inline size_t utf8_step(uint32_t *character, const char *bytes, size_t size)
 {
     size_t length = utf8_decode(character, bytes, size);
@@ -148,13 +149,14 @@ static inline size_t utf8_step(uint32_t *character, const char *bytes, size_t si
     return 1;
 }
 
-/* Write a character; returns its length. */
+/* Write a character as UTF-8; returns its length in bytes. */
 size_t utf8_encode(char out[4], uint32_t character);
 
-/* The offset of the first byte that is not UTF-8, or `size`. */
+/* The offset of the first byte that is not UTF-8; `size` if all bytes are UTF-8. */
 size_t utf8_invalid_at(const char *bytes, size_t size);
 
-/* The end of a run of equal characters, of which the first is at `at` and has `length` bytes. */
+/* The end of a run of equal characters. The first begins at byte offset `at` and has `length`
+ * bytes. */
 static inline size_t utf8_row_end(const char *text, size_t size, size_t at, size_t length)
 {
     size_t end = at + length;
@@ -167,8 +169,8 @@ static inline size_t utf8_row_end(const char *text, size_t size, size_t at, size
  * byte that is not UTF-8; 0 if `size` is 0. */
 size_t utf8_grapheme(const char *bytes, size_t size);
 
-/* The columns on a terminal: 2 for 爱 and 🍰, 0 for a combining accent, or a byte that is not
- * UTF-8. */
+/* The width of a text on a terminal in columns: 2 for 爱 and 🍰, 0 for a combining accent or a byte
+ * that is not UTF-8. */
 size_t utf8_width(const char *bytes, size_t size);
 
 /* True if the last letter is of a script written from right to left. */
@@ -186,8 +188,9 @@ bool utf8_ends_leftwards(const char *bytes, size_t size);
  */
 enum unicode_form { UNICODE_NFC, UNICODE_NFD, UNICODE_NFKC, UNICODE_NFKD };
 
-/* The end of the segment at `at`: a run of characters that stay as they are, or a character with
- * all that may combine with it. `*stays` is set to true for a run that stays. */
+/* The end of the segment that begins at `at`: a run of characters that stay as they are, or a
+ * character with all characters that may combine with it. `*stays` is set to true for a run that
+ * stays, else to false. */
 size_t unicode_form_end(enum unicode_form form, const char *text, size_t size, size_t at,
                         bool *stays);
 

@@ -41,7 +41,7 @@ struct bench_work {
 /* A limit is the best of a few short windows, since other processes interrupt some of them. */
 enum { WINDOWS = 4 };
 
-static const double ALL_THREADS = 1e9; /* a number of multiply-adds for which all threads are worth
+static const double ALL_THREADS = 1e9; /* multiply-adds that a loop declares so that all threads run
                                         * it */
 
 enum {
@@ -188,7 +188,8 @@ static struct bench_work work_of(const struct pass_size *size, const struct weig
     struct bench_work logits =
         size->logits ? work_of_weights(weights, true) : (struct bench_work){0};
     double layers = (double)c->n_layer, tokens = (double)size->tokens;
-    double all = tokens * (double)(size->cached + size->tokens); /* pairs of query and key */
+    double all = tokens * (double)(size->cached + size->tokens); /* query-key pairs of a head,
+                                                                  * unmasked */
     double visible = c->causal ? all - tokens * (tokens - 1) / 2 : all;
     double of_source =
         has_encoder(c) ? (layers + (double)stack_of(c, BRANCH_SOURCE)->layers) * all : 0;
@@ -255,23 +256,23 @@ struct bench_task {
                                   * task */
     struct viewer *viewer;
     struct pass_size size;
-    double *seconds; /* [rounds] */
+    double *seconds; /* seconds of the pass in each round */
     double values[VALUES];
 };
 
 struct bench {
     const struct bench_plan *plan;
     struct viewer viewer;
-    struct viewer *wide; /* [width_count] a model for each width; NULL: no widths */
+    struct viewer *wide; /* a model for each width; NULL: the plan has no widths */
     bool causal;         /* the model is causal */
     struct peak peak;
-    const size_t *lengths; /* [length_count] lengths of texts in tokens */
+    const size_t *lengths; /* `length_count` lengths of texts in tokens */
     size_t length_count;
     const size_t *points; /* the lengths or widths to which exponents are fitted */
     size_t point_count;
     struct bench_task *tasks;
     size_t task_count;
-    struct bench_work *limits; /* [rounds]; at the end the first has the medians */
+    struct bench_work *limits; /* limits in each round; at the end, the first has the medians */
     struct arena arena;        /* freed after the result is made */
 };
 

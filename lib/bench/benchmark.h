@@ -22,13 +22,13 @@ extern const struct task_row {
 } task_rows[TASK_KINDS];
 
 struct bench_plan {
-    const struct folder *folder; /* folder of the model; with `widths`: [width_count] folders */
+    const struct folder *folder; /* folder of the model; with `widths`: `width_count` folders */
     size_t threads;              /* 0: one for each usable processor */
     size_t rounds;
     unsigned kinds;               /* without `ways`: the tasks to measure, one bit for each */
     const struct mechanism *ways; /* kinds of attention to measure instead of tasks; NULL: none */
     size_t way_count;
-    const size_t *widths; /* with `ways`: [width_count] the width of the heads in each folder,
+    const size_t *widths; /* with `ways`: the width of the heads in each of `width_count` folders,
                            * measured at the first length; NULL: there is one folder */
     size_t width_count;
     const size_t *lengths; /* lengths of texts in tokens; NULL: lengths are chosen that fit the

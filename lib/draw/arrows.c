@@ -1,15 +1,15 @@
 /* arrows.c: vectors of three numbers as arrows from the origin, with the token at each tip, in a
- * box whose walls have a grid. All axes have one scale: 0 goes to the right, 1 up and 2 away, as in
- * Motion on the page. */
+ * box whose walls have a grid. All axes have one scale: channel 0 goes to the right, 1 up and 2
+ * away, as in the animation Motion on the page. */
 #include "draw/section.h"
 
 #include <math.h>
 #include <string.h>
 
-/* `LARGEST`: largest side of a panel; `LABELS`: room for axis labels */
+/* in points: `LARGEST`: largest side of a panel; `LABELS`: room for axis labels */
 static const double LARGEST = 300, LABELS = 26;
 static const double WIDTH = 1.3, BARB = 6, BARB_TURN = 0.35;
-/* `GAP`: space around a name; `NEAR`: least space from a tip to its name */
+/* in points: `GAP`: space around a name; `NEAR`: smallest distance of a name from its tip */
 static const double GAP = 2, NEAR = 4;
 static const struct pen grid = {{0xdd, 0xdd, 0xdd}, 0.5, 1};
 
@@ -93,10 +93,11 @@ static void draw_box(const struct section *section, struct canvas *canvas,
         font.anchor = ANCHOR_START;
         canvas->text(canvas, (struct point){y.x + 2 * GAP, y.y + font.size / 2}, text, &font);
     }
-    /* a place between two numbers of the axis */
+    /* the name of an axis is centred between two numbers of the axis */
     double middle = (floor((low + high) / 2 / step + 1e-9) + 0.5) * step;
     double out = LABELS * 0.7;
-    double left = fmax(out, 2 * (font.size + GAP)); /* left of the numbers of the upward axis */
+    double left = fmax(out, 2 * (font.size + GAP)); /* distance of the upward axis's name, left of
+                                                     * its numbers */
     font = section_font(section, TYPE_NAME, 0x111111);
     font.anchor = ANCHOR_MIDDLE;
     struct point x = project(scene, middle, low, low), y = project(scene, high, middle, low);
@@ -125,9 +126,9 @@ static bool box_is_crossed(struct box box, struct point from, struct point to)
     return enter <= leave;
 }
 
-/* Place the name of an arrow near its tip, on the side away from the origin if possible. Within
- * RINGS_CLEAR, choose a place where it crosses neither an earlier name nor an arrow; else one where
- * it crosses no earlier name. */
+/* Place the name of an arrow near its tip, on the side away from the origin if possible. On the
+ * first RINGS_CLEAR rings around the tip, the name must cross neither an earlier name nor an arrow;
+ * on later rings, it must cross no earlier name. */
 static struct box place_name(const struct scene *scene, size_t own, double width, double height)
 {
     const struct box *area = &scene->area;
@@ -157,8 +158,8 @@ static struct box place_name(const struct scene *scene, size_t own, double width
     return box;
 }
 
-/* The distance of two points. Not hypot: a program linked with hypot of glibc 2.35 needs this
- * version of glibc or a later one. */
+/* Return the distance between two points. This does not call hypot: a program linked with hypot of
+ * glibc 2.35 needs that version of glibc or a later one. */
 static double distance(struct point a, struct point b)
 {
     double x = a.x - b.x, y = a.y - b.y;

@@ -69,8 +69,8 @@ static const char RIGHT_TO_LEFT[] = "\xE2\x80\x8F"; /* the invisible right-to-le
  * and of double-width characters (爱, 🍰). */
 enum { ELLIPSIS = 1000, OTHER = 700, WIDE = 1150 };
 
-/* The bytes of the longest start of a text whose width is at most `most` thousandths of the font
- * size; `width` gets its width. */
+/* Return the number of bytes of the longest beginning of a text whose width is at most `most`
+ * thousandths of the font size; `width` gets its width. */
 static size_t beginning(const char *text, double most, double *width)
 {
     size_t size = strlen(text);

@@ -30,7 +30,7 @@ struct box {
 struct pen {
     struct colour colour;
     double width;
-    double opacity; /* opacity; 1 is opaque */
+    double opacity; /* 0 is invisible, 1 is opaque */
 };
 
 enum anchor { ANCHOR_START, ANCHOR_MIDDLE, ANCHOR_END };
@@ -78,7 +78,7 @@ struct canvas {
                   const struct ramp *ramp);
     /* where errors are stored, set by the caller; after an error, parts may be missing */
     struct err *err;
-    bool has_scripts; /* for TikZ: some letters need another font than Latin letters */
+    bool has_scripts; /* set by TikZ: some letters need another font than Latin letters do */
 };
 
 /* Hatch a box in light grey, for masked cells. */
@@ -104,8 +104,8 @@ struct letter_lines {
     double width, size;
 };
 
-/* Break a text at spaces into lines, and add these to `to`. When there is no room for more lines,
- * the last contains all the rest; so does a line that begins with a word wider than a line. The
+/* Break a text at spaces into lines, and add these to `to`. If only one line is left, it gets all
+ * remaining text; a line whose first word is wider than a line also gets all remaining text. The
  * arena owns the lines. */
 int letters_break(struct letter_lines *to, const char *text, struct arena *arena, struct err *err);
 

@@ -20,8 +20,8 @@ struct scale scale_around(double low, double high, double step)
     return (struct scale){low, high, step, numeral_between((float)low, (float)high, digits)};
 }
 
-/* The scale of the vertical axis; if the axis is logarithmic, its numbers are the exponents of
- * ten. */
+/* Return the scale of the vertical axis; if the axis is logarithmic, its numbers are the exponents
+ * of ten. */
 static struct scale scale_of(const struct section *section)
 {
     if (section->what.sheets->display.logarithmic) {
@@ -43,7 +43,7 @@ void curves_fit(struct section *section)
     const char *widest = sheet->display.logarithmic ? "0.0001" : "00.0";
     double left = line + letters_width(widest, type_size(&section->style->form, TYPE_NAME)) + GAP;
     bool printed = section_is_printed(section);
-    /* the axis has room for at least so many rows */
+    /* the axis is wide enough for at least this number of rows */
     double least = sheet->display.logarithmic ? 12 : 4;
     for (int tries = 0; tries < 2; tries++) { /* the second pass leaves room for the first label */
         section->left = left;
@@ -81,7 +81,7 @@ static double height_of(double value, struct scale scale, struct box area)
     return area.y + area.height * ((scale.high - value) / (scale.high - scale.low));
 }
 
-/* The x at which a row is drawn. */
+/* Return the x coordinate at which a row is drawn. */
 static double middle_of(const struct section *section, struct box area, size_t row)
 {
     const struct axis *rows = &section->what.sheets->rows;

@@ -61,7 +61,8 @@ static int parse_line(char *line, size_t size, FILE *file, struct err *err)
     return got < 0 ? cannot_read(err) : 0;
 }
 
-/* least number of files that may be open: with fewer, programs skip fonts silently */
+/* programs must be allowed to open at least this many files: with fewer, they skip fonts
+ * silently */
 enum { PROGRAM_FILES = 32 };
 
 /* Start a program with three standard streams (NULL: the stream of this process). Return 0 or an
@@ -203,7 +204,7 @@ static size_t parse_letters(uint32_t letters[LETTERS_MAX], FILE *file)
     return count;
 }
 
-/* True if one font has all `letters`, or if this cannot be found out. */
+/* True if one font has all `letters`, or if the fonts cannot be listed. */
 static bool has_font(const uint32_t *letters, size_t count)
 {
     char family[FAMILY_BYTES] = "";
@@ -293,7 +294,8 @@ static int copy_bytes(struct stream *out, FILE *from, off_t at, off_t end, struc
     return 0;
 }
 
-/* Find the last line "startxref" of a PDF: no offset in the file leads beyond it. 0: not found. */
+/* Return the byte offset of the last line "startxref" of a PDF, before which a comment can be
+ * inserted: no offset in the file leads beyond it. 0: not found. */
 static off_t find_startxref(FILE *from, off_t size)
 {
     static const char line[] = "startxref\n";

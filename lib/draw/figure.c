@@ -34,7 +34,7 @@ void figure_title(struct buf *out, const struct report *report, const struct sty
         return;
     if (report->about)
         buf_format(out, " · %s", report->about);
-    /* the title names no single text: there are several or none */
+    /* there are several texts or none: name the mechanism in place of a text */
     if (!report->text.count && report->mechanism)
         buf_format(out, " · %s", report->mechanism);
     if (!report->text.count)
@@ -93,7 +93,7 @@ static int crop_axis(struct axis *axis, size_t *skipped, const struct figure_for
     return 0;
 }
 
-/* True if an axis consists of the text's tokens or words, not of a source's or the vocabulary. */
+/* True if an axis counts tokens or words of the text, not of the source or the vocabulary. */
 static bool is_of_text(const struct axis *axis, const struct report *report)
 {
     static const char *const names[] = {"token", "query", "key", "word"};
@@ -246,8 +246,8 @@ static bool arrange_attentions(struct section *sections, size_t count, const str
     return row;
 }
 
-/* Place the sections below each other, or in a row, with the colour bar of the first below the
- * tallest. */
+/* Place the sections below one another, or in a row. In a row, the first section's colour bar is
+ * below the tallest section. */
 static int plan(struct figure *figure, const struct style *style, struct arena *arena,
                 struct err *err)
 {

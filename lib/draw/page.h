@@ -80,7 +80,7 @@ struct page_facts {
     size_t explained_bytes;         /* estimated bytes of such tensors for all heads */
     const struct page_origin *origins;
     size_t origin_count;
-    /* `streams`: of the stream; `journey`: of heads that are not in `explained` */
+    /* `streams`: data of the residual stream; `journey`: of heads that are not in `explained` */
     struct page_journey streams, journey;
 
     const struct page_features *features;

@@ -103,7 +103,7 @@ static bool has_sink(const struct axis *axis)
     return axis->numbers && axis_number(axis, axis->size - 1) < 0;
 }
 
-/* The name of the kind of labels that an axis uses. */
+/* Return the name of the list in the page's "labels" that an axis uses; "numbers" has no list. */
 static const char *kind_of(const struct report *report, const struct axis *axis)
 {
     const struct tokenized *text = report_text_of(report, axis);
@@ -396,7 +396,7 @@ struct site_set page_journey_sites(const struct config *config)
     return site_set_both(all, model_sites(config));
 }
 
-/* The site of the output that a sublayer adds to the stream. */
+/* Return the site of the output that a sublayer adds to the stream. */
 static enum site added_site(const struct sublayer *s)
 {
     return SITE_OF(s->branch, s->norm_out ? s->at_out_norm : s->at_out);
@@ -579,7 +579,7 @@ static void put_origin(struct json_writer *json, const struct page_origin *origi
         json_put_close(json, '}');
     }
     json_put_close(json, ']');
-    /* skip the first table, which has the numbers of both sides */
+    /* skip the first table: the sides above have its numbers */
     for (size_t i = 1; i < report->table_count; i++)
         if (!(report->tables[i].flags & COLUMN_TEXT_ONLY))
             put_rows(json, &report->tables[i]);

@@ -63,8 +63,8 @@ bool axis_is_numbered(const struct axis *axis, const struct axis_fit *fit)
     return fit->size > 0 && fit->every > 1 && strcmp(axis->labels->text, axis->labels->exact) != 0;
 }
 
-/* The label of a position; or its number, if not all labels are shown and the label has another
- * exact form. `middle` gets the centre of its cell. */
+/* Return the label of a position; if not all labels are shown, and the label has another exact
+ * form, return the position's number. `middle` gets the centre of its cell. */
 static const char *label_at(char number[POSITION_BYTES], double *middle, const struct axis *axis,
                             const struct axis_fit *fit, size_t index)
 {

@@ -39,7 +39,7 @@ struct font section_font(const struct section *section, enum type_kind kind, uin
                          .colour = colour_of_hex(hex)};
 }
 
-/* True if a single label, before the subtitle, stands for the whole section. */
+/* True if the whole section has a single label, such as "(a)", before the subtitle. */
 static bool has_own_label(const struct section *section)
 {
     return section->style->form.panel_labels && (section->by_layer || section->kind >= KIND_TEXT);
@@ -115,7 +115,7 @@ static void fit(struct section *section, double across)
                      : section->panels > section->across
                          ? across
                          : fmin(fmax(LABELLED * (double)sheet->rows.size, across), TALLEST);
-    /* large enough for a number */
+    /* the largest side of a cell has room for a number */
     double cell = fmax(CELL_LARGEST, 2.5 * section->style->form.font_size);
     bool square = matrix && shared;
     double height = square ? fmin(across, TALLEST) : fmin(tallest, largest * (double)most);
@@ -358,7 +358,7 @@ static void draw_bars(const struct section *section, struct canvas *canvas)
 enum { TICKS_MAX = 16, NUMBER_BYTES = 32, STEPS = 64 };
 
 static const double BAR_WIDTH = 138, BAR_HEIGHT = 6;
-/* smallest width of the colour bar as a share of the section; its title may use the rest */
+/* smallest width of the colour bar as a share of the section; its title may use all other width */
 static const double BAR_LEAST = 0.4;
 /* space for a number at an end of the bar, "≤ -1.23e+07", in font sizes */
 static const double END_ROOM = 3.3;
@@ -745,8 +745,8 @@ void section_drop_notes(struct section *section, const struct section *other)
     section->note_count = kept;
 }
 
-/* Draw the titles of the axes: of the rows left of all panels, of the columns above them or, for
- * lines, right of them. */
+/* Draw the titles of the axes: the rows' title left of all panels, the columns' title above the
+ * panels or, for lines, right of them. */
 static void draw_axis_titles(const struct section *section, struct canvas *canvas)
 {
     struct font font = section_font(section, TYPE_NAME, 0x111111);

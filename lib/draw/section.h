@@ -90,7 +90,8 @@ double type_line(const struct figure_form *form, enum type_kind kind);
 double section_line(const struct section *section, enum type_kind kind);
 struct font section_font(const struct section *section, enum type_kind kind, uint32_t hex);
 
-/* True if the figure has a given width, which nothing may exceed, and pixels do not matter. */
+/* True in print: the figure has a given width, which nothing may exceed, and sizes need not be
+ * multiples of pixels. */
 static inline bool section_is_printed(const struct section *section)
 {
     return section->style->form.width > 0;
@@ -132,11 +133,11 @@ struct scale {
     struct numeral numeral;
 };
 
-/* The multiples of a step that enclose two numbers (curves.c). */
+/* Return the scale of multiples of `step` that encloses two numbers (curves.c). */
 struct scale scale_around(double low, double high, double step);
 
-/* Reduce a sheet to the section's cells. A cell that stands for several values shows the maximum
- * or, on a two-sided scale, the value farthest from 0: a mean would hide a single high weight. */
+/* Reduce a sheet to the section's cells. A cell with several values shows the maximum or, on a
+ * two-sided scale, the value farthest from 0: a mean would hide a single high weight. */
 int cells_make(struct cells *cells, const struct section *section, const struct sheet *sheet,
                struct arena *arena, struct err *err);
 

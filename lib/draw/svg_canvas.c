@@ -26,7 +26,8 @@ static void put_text(struct canvas *svg, const char *text)
         const char *name = c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : NULL;
         if (c < ' ' || c == UTF8_REPLACEMENT || c == 0xFFFE || c == 0xFFFF)
             name = "\xEF\xBF\xBD";
-        /* the arrow points left there, as between other words */
+        /* after right-to-left letters, this mark keeps the words before and after the arrow in
+         * order */
         if (c == RIGHT_ARROW && utf8_ends_leftwards(text, at))
             stream_text(svg->out, LEFT_TO_RIGHT);
         if (name)

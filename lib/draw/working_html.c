@@ -112,8 +112,8 @@ static void html_chapter(struct document *document)
     buf_text(out, "</dl>\n");
 }
 
-/* Begin the page; if the report is a list of chapters, with links to them. The page's <title>
- * begins with the text. */
+/* Begin the page. If the report is a list of chapters, the page begins with links to them. The
+ * page's <title> begins with the text. */
 static int html_beginning(struct document *document)
 {
     struct buf *out = &document->text;

@@ -11,7 +11,8 @@
 enum {
     PRODUCTS = 4,
     TERMS = 8
-}; /* most terms; longer sums are written as their first terms, dots and the last term */
+}; /* most terms of a dot product (PRODUCTS) or of a sum (TERMS); a longer sum is written as its
+    * first terms, dots and the last term */
 
 static void write_number(struct buf *out, struct numeral numeral, float value, char form)
 {
@@ -73,8 +74,8 @@ void builder_end(struct builder *builder, bool is_worked)
         working->formulas[working->formula_count++] = text;
 }
 
-/* The index of the term to write after term `i`: the next one or, after dots that are added here,
- * the last one. */
+/* Return the index of the term to write after term `i`: the next term or, after dots that are added
+ * here, the last term. */
 static size_t next_written(struct builder *builder, size_t i, size_t count, size_t most)
 {
     if (count <= most || i + 3 != most)
@@ -224,7 +225,7 @@ struct column *builder_vectors(struct builder *builder, const char *name, const 
                                const float *values, size_t width)
 {
     struct table *table = builder->table;
-    /* cast: the builder made the columns */
+    /* cast away const: the builder made these columns */
     struct column *columns = (struct column *)table->columns;
     if (!columns)
         columns = arena_alloc(builder->arena, COLUMNS_MAX, sizeof *columns, builder->err);
@@ -370,7 +371,7 @@ struct table *give_columns(struct builder *builder, const char *name, const stru
     struct table *given = give_matrix(builder, name, name, matrix, w->in, width);
     if (given && w->bias && given->count) {
         given->working.total = bias;
-        /* cast: the builder's own columns */
+        /* cast away const: the builder made these columns */
         ((struct column *)given->columns)->total = matrix + w->in * width;
         give_vector(builder, bias, matrix + w->in * width, width);
     }

@@ -18,7 +18,7 @@
 
 /* --- captured tensors ------------------------------------------------------------------------- */
 
-/* The site of the stream that enters the traced attention, before a norm. */
+/* Return the site of the stream that enters the traced attention, before a norm. */
 static enum site stream_site(const struct trace *trace)
 {
     const struct sublayer *before = trace->rule - 1;
@@ -32,22 +32,24 @@ static enum site input_site(const struct trace *trace)
     return input ? SITE_OF(trace->branch, input) : stream_site(trace);
 }
 
-/* The input of keys and values in cross-attention: the source's embedding or encoder output. */
+/* Return the site that keys and values of cross-attention read: the source's embedding, or the
+ * encoder's output. */
 static enum site source_site(const struct config *config)
 {
     return config->kind == MODEL_ATTENTION ? SITE_OF(BRANCH_SOURCE, SITE_EMBEDDING)
                                            : SITE_OF(BRANCH_SOURCE, site_of_logits(config));
 }
 
-/* True for models that are explained to the end of the layer: with one stack of whole layers. */
+/* True for models of one stack of complete layers, which are explained to the end of the layer. */
 static bool is_decoder(const struct config *config)
 {
     return config->kind != MODEL_ATTENTION && !has_encoder(config);
 }
 
-/* Find the requested attention among the sublayers, and select the layer's sites (for one query,
- * unless in an encoder, only its rows). In bare attention, and with copies of the stream, also
- * select the previous layer, which makes the input; in cross-attention also source_site. */
+/* Find the requested attention among the sublayers, and select the sites of the layer. If only one
+ * query is explained, and not in an encoder, only its rows are selected. In bare attention, and
+ * with copies of the stream, the previous layer is selected as well, since it makes the input; in
+ * cross-attention also source_site. */
 static int begin(struct trace *trace, struct selection *selection, const struct config *config,
                  const struct explain_request *request, struct arena *arena, struct err *err)
 {
@@ -74,11 +76,12 @@ static int begin(struct trace *trace, struct selection *selection, const struct 
     trace->context_head = request->head % context_heads(head);
     trace->own = request->head / context_heads(head);
     numbers[0] = trace->context_head;
-    /* the second of two heads that make one context */
+    /* the number of the second of two heads that make one context */
     numbers[1] = trace->context_head + context_heads(head);
     numbers[2] = request->layer > 0 ? request->layer - 1 : 0;
     numbers[3] = request->layer;
-    numbers[4] = stack_of(config, BRANCH_SOURCE)->layers - 1; /* if there is an encoder */
+    numbers[4] = stack_of(config, BRANCH_SOURCE)->layers - 1; /* last layer of the encoder, used
+                                                               * only if there is one */
     *selection =
         (struct selection){.heads = numbers, .head_count = head->heads / context_heads(head)};
     *(in_encoder ? &selection->encoder_layers : &selection->layers) =
@@ -121,14 +124,14 @@ static const struct array *trace_find(const struct trace *trace, enum site site)
     return report_find(trace->report, trace_site(trace, site), trace->layer);
 }
 
-/* The heads of a site in the layer; of contexts there may be half as many. */
+/* Return the number of heads of a site in the layer; SITE_CONTEXT may have half as many. */
 static size_t heads_at(const struct trace *trace, enum site site)
 {
     return site_heads(trace->config, trace_site(trace, site), trace->layer);
 }
 
-/* The index of the traced head, or of its context, in a captured tensor. All contexts are captured;
- * of other sites, one head or the two heads that make one context. */
+/* Return the index of the traced head, or of its context, in a captured tensor. SITE_CONTEXT has
+ * all contexts; other sites have the traced head, or the two heads that make its context. */
 static size_t own_head(const struct trace *trace, enum site site)
 {
     bool is_of_heads = heads_at(trace, site) == trace->rule->head.heads;
@@ -154,15 +157,16 @@ float *trace_product(const struct trace *trace, const float *x, size_t rows, con
                      struct arena *arena, struct err *err)
 {
     float *y = arena_alloc(arena, rows * w->out, sizeof *y, err);
-    struct matrix from = {(float *)x, rows, w->in, w->in}; /* cast: only read */
+    struct matrix from = {(float *)x, rows, w->in, w->in}; /* cast: linear only reads it */
     if (y)
         linear(&trace->viewer->machine, (struct matrix){y, rows, w->out, w->out}, from, w,
                ACTIVATION_NONE);
     return y;
 }
 
-/* The input of queries is the stream, with or without a norm; in bare attention, an embedding or
- * the output of the previous layer. */
+/* Find the inputs, and the keys and values of the traced head. The input of queries is the stream,
+ * with or without a norm; in bare attention, it is an embedding or the output of the previous
+ * layer. */
 static void find_inputs_and_keys(struct trace *trace)
 {
     const struct config *config = trace->config;
@@ -186,7 +190,7 @@ static void find_inputs_and_keys(struct trace *trace)
         trace->k_pre = trace_find(trace, SITE_K_PRE)->data + own;
 }
 
-/* Where two heads make one context, put the values of both side by side. */
+/* If two heads make one context, put the values of these heads side by side. */
 static int find_values(struct trace *trace, struct arena *arena, struct err *err)
 {
     struct head_rule two = trace->rule->head;
@@ -205,7 +209,7 @@ static float mean_square(const float *values, size_t count)
     return (float)(dot_rows(values, values, count) / (double)count);
 }
 
-/* Project queries or keys of all tokens, before the norm of heads. */
+/* Project the head's queries or keys of all tokens, without the norm of heads that follows. */
 static int project_raw(struct trace *trace, struct raw_heads *raw, const float *from, bool of_keys,
                        struct arena *arena, struct err *err)
 {
@@ -227,13 +231,14 @@ static int project_raw(struct trace *trace, struct raw_heads *raw, const float *
     return 0;
 }
 
-/* Rotate `rows` queries or keys, from `first` on, for norms of heads after the rotary embedding. */
+/* Rotate `rows` queries or keys, from `first` on, if heads are normed after the rotary
+ * embedding. */
 static void turn_raw(struct trace *trace, struct raw_heads *raw, const float *pre, size_t first,
                      size_t rows)
 {
     size_t width = trace->rule->head.d_k, turning = trace->rotary->components;
     float *to = raw->values + first * width;
-    /* casts: only read */
+    /* casts: rotate only reads these matrices */
     rotate((struct matrix){to, rows, width, width},
            (struct matrix){(float *)pre, rows, width, width}, width, trace->rotary,
            (struct matrix){(float *)trace->cos_sin + first * turning, rows, turning, turning});
@@ -309,12 +314,12 @@ static int find_embeddings(struct trace *trace, struct arena *arena, struct err 
     return 0;
 }
 
-/* All that a pass needs; one pass serves all queries. */
+/* What a pass needs. One pass serves all queries. */
 struct passes {
     struct viewer *viewer;
     const struct text_with_source *pair;
     const struct explain_request *request;
-    struct trace *before; /* [STEP_ROWS] passes without the edits of one step */
+    struct trace *before; /* [STEP_ROWS] traces of passes without the edits of one step each */
 };
 
 static int run(struct trace *trace, const struct passes *passes, struct arena *arena,
@@ -345,7 +350,7 @@ static int run(struct trace *trace, const struct passes *passes, struct arena *a
     if (!mechanism_lacks(&config->mechanism, BLOCK_POSITIONS))
         trace->rotary = trace->rule->head.rotary;
     find_inputs_and_keys(trace);
-    size_t d = trace->rule->head.d_k; /* set_query sets q, which has one row for all queries */
+    size_t d = trace->rule->head.d_k; /* set_query sets the query of the bias, bias.q */
     trace->bias =
         score_head_bias(&trace->rule->score, biases, request->head, (struct matrix){.columns = d},
                         (struct matrix){(float *)trace->k, trace->keys, d, d});
@@ -372,7 +377,7 @@ static void set_query(struct trace *trace, size_t query)
     if (trace->turns_first)
         turn_raw(trace, &trace->raw_q, trace->q_pre, query, 1);
     trace->q = trace_row(trace, SITE_Q);
-    trace->bias.q.data = (float *)trace->q; /* cast: only read */
+    trace->bias.q.data = (float *)trace->q; /* cast: the query is only read */
     trace->scores = trace_row(trace, SITE_SCORES);
     if (trace->rule->score.mask_after)
         trace->softmax = trace_row(trace, SITE_SOFTMAX);
@@ -411,7 +416,7 @@ static int choose_shown(struct chapter *chapter, const struct trace *trace, size
 
 /* --- the steps -------------------------------------------------------------------------------- */
 
-/* Properties of a sublayer that decide its steps. One of the first three computes the weights. */
+/* Properties of a sublayer that decide its steps. One of the first three is how it gets weights. */
 enum way {
     BY_SOFTMAX = 1 << 0,
     BY_LATE_MASK = 1 << 1, /* mask after the softmax */
@@ -428,11 +433,11 @@ enum way {
     OF_MLP = 1 << 11,
     MLP_NORMED = 1 << 12, /* a norm before the MLP */
     ADDS = 1 << 13,       /* any sublayer, if the explanation goes on to the end of the layer */
-    LAST = 1 << 14,       /* after the last layer */
+    LAST = 1 << 14,       /* the last sublayer of the last layer */
     OF_EXPERTS = 1 << 15,
     TURNED_FIRST = 1 << 16, /* rotary embedding, then norms of queries and keys */
-    OF_GIVEN = 1 << 17,     /* the step of a layer's own input */
-    OF_BRANCH = 1 << 18,    /* the low-rank branch */
+    OF_GIVEN = 1 << 17,     /* the sublayer that adds the layer's own input */
+    OF_BRANCH = 1 << 18,    /* the low-rank branch beside the attention */
     MAKES_COPIES =
         1 << 19, /* the attention of the first layer, if there are copies of the stream */
     CORRECTS = 1 << 20,
@@ -442,9 +447,9 @@ enum way {
 #define PER_LAYER(id) SITE_OF(BRANCH_PER_LAYER, SITE_##id)
 #define BRANCH(id) SITE_OF(BRANCH_LAUREL, SITE_##id)
 
-/* All steps in the order of the pass; `site` is a tensor that the step computes. A row applies to a
- * sublayer that has one of `ways`; the pass must have computed the site, if any, and at ADDS the
- * sublayer must announce the site. */
+/* All steps in the order of the pass; `site` is a tensor that the step computes (0: none). A row
+ * makes a step for each sublayer that has one of `ways`, if the pass computed the site. For ADDS,
+ * the sublayer must also announce the site. */
 static const struct step_row {
     int ways;
     enum site site;
@@ -575,7 +580,7 @@ static bool applies(const struct step_row *row, const struct trace *trace, size_
 /* A step changed by edits is computed by a pass without these edits: its numbers then match its
  * formula. A step with the edited values follows. */
 
-/* The tensors that a step computes for later steps. */
+/* Return the sites of the tensors that a step computes for later steps. */
 static struct site_set sites_of(const struct trace *trace, const struct step_row *row)
 {
     bool normed = trace->embedding_norm.scale != NULL;
@@ -593,7 +598,8 @@ static struct site_set sites_of(const struct trace *trace, const struct step_row
         site_set_add(&sites, SITE_EMBEDDING);
     if (row->make == step_input && input)
         site_set_add(&sites, input);
-    bool norms = trace->raw_q.values && !trace->turns_first; /* norms before the rotation */
+    bool norms = trace->raw_q.values && !trace->turns_first; /* true: heads are normed before the
+                                                              * rotary embedding */
     if (row->make == (norms ? step_query_norm : step_query))
         site_set_add(&sites, trace->rotary ? SITE_Q_PRE : SITE_Q);
     if (row->make == (norms ? step_key_norm : step_keys))
@@ -609,13 +615,14 @@ static struct site_set sites_of(const struct trace *trace, const struct step_row
     return sites;
 }
 
-/* The number of copies of the stream at a site; 1 at sites without copies. */
+/* Return the number of copies of the stream at a site; 1 at sites without copies. */
 static size_t copies_at(const struct trace *trace, enum site site)
 {
     return site_axes(site) == AXES_COPY_TOKEN_CHANNEL ? config_copies(trace->config) : 1;
 }
 
-/* Does an edit change a site's values of the query or, at sites of keys and values, of any key? */
+/* True if an edit changes a site's values of the query or, at sites of keys and values, of a
+ * key. */
 static bool touches(const struct edit *edit, const struct trace *trace, enum site site)
 {
     bool of_keys = site_axes(site) == AXES_KV_HEAD_TOKEN_DIM;
@@ -638,7 +645,8 @@ static bool touches(const struct edit *edit, const struct trace *trace, enum sit
     return found;
 }
 
-/* Append the edits that change a step to a note, unless it is NULL; false: no edit does. */
+/* Append to `note`, unless it is NULL, the edits that change one of the sites. Returns false if no
+ * edit does. */
 static bool write_changes(struct buf *note, const struct trace *trace, struct site_set sites,
                           const char *language)
 {
@@ -743,7 +751,7 @@ static int make_step(struct table *step, const struct step_row *row, const struc
     if (!builder.err->kind && (builder.note.size || builder.note.out_of_memory))
         step->note = buf_keep(&builder.note, builder.arena, builder.err);
     buf_release(&builder.note);
-    buf_release(&builder.out); /* partial formula of a failed step */
+    buf_release(&builder.out); /* a failed step may leave a partial formula */
     return err_if(builder.err->kind);
 }
 
@@ -780,7 +788,7 @@ static int add_step(struct table **end, const struct step_row *row, const struct
         return -1;
     if (!is_edited)
         return 0;
-    if (row->make == step_values) /* only the edited values have an example */
+    if (row->make == step_values) /* only the step with the edited values has an example */
         step->working.worked = NULL;
     builder.trace = trace;
     return make_step((*end)++, row, before, chapter, builder);
@@ -791,7 +799,7 @@ static int explain(struct table **end, const struct trace *trace, const struct p
 {
     const struct explain_request *request = passes->request;
     size_t visible = request->key; /* the key of the worked example: the requested key or, if it is
-                                    * hidden, the first one */
+                                    * hidden, the first visible key */
     if (trace->masked[visible] == -INFINITY)
         visible = 0;
     while (visible + 1 < trace->keys && trace->masked[visible] == -INFINITY)

@@ -13,11 +13,12 @@
 struct explain_request {
     enum site_branch branch;   /* BRANCH_TEXT unless the model has an encoder */
     size_t layer, head;        /* must exist in the model */
-    size_t query, query_count; /* consecutive tokens */
-    size_t key;                /* key of the worked lines, for queries that attend to it */
+    size_t query, query_count; /* the first query token, and the number of consecutive queries */
+    size_t key;                /* key of the worked examples; a query that cannot attend to it has
+                                * another key */
     bool is_list;              /* the report is a list of queries, even if there is only one */
     int digits;                /* decimals of numbers */
-    size_t keys;               /* limit of keys that pages show, chosen by weight; 0: all */
+    size_t keys;               /* number of keys on pages, largest weights first; 0: all */
     const char *language;      /* language of headings and notes, such as "zh"; NULL: English */
 };
 
@@ -30,7 +31,7 @@ int explanation_make(struct report *report, struct viewer *viewer,
                      const struct text_with_source *pair, const struct explain_request *request,
                      struct arena *arena, struct err *err);
 
-/* Add an estimate of the memory of the explanations. */
+/* Add to `memory` an estimate of the bytes that the explanations need. */
 int explanation_add_memory(struct memory *memory, const struct viewer *viewer,
                            const struct text_with_source *pair,
                            const struct explain_request *request, struct arena *arena,

@@ -38,53 +38,60 @@ struct trace {
     struct viewer *viewer;
     struct weights *weights;         /* parameters of the viewer's model */
     size_t layer, head, query, keys; /* `keys` is S */
-    size_t kv_head;                  /* key/value head of this head */
-    size_t own;                      /* index of the head among the captured heads */
-    size_t context_head;             /* the head's number, or the number of its pair of heads */
+    size_t kv_head;                  /* key/value head that the traced head uses */
+    size_t own;                      /* index of the traced head among the captured heads: 0 or 1 */
+    size_t context_head;             /* number of the head's context: the head's number, or the
+                                      * number of its pair of heads */
     struct head_bias bias;           /* position bias of the head's scores */
     const float *sink;               /* the score of the head's sink; NULL: none */
     bool has_norms;                  /* false: --without norm */
     bool keys_edited; /* edits change the keys, which then have a step of their own */
 
-    size_t input_size;          /* C */
-    const float *word_rows;     /* [T, W] embeddings before a projection of tokens; else NULL */
+    size_t input_size;          /* C, the number of channels */
+    const float *word_rows;     /* [T, W] token embeddings before a projection; NULL: none */
     struct norm embedding_norm; /* norm of the embedding, in layer 0; scale NULL: none */
-    struct weight projection;   /* in layer 0: from W channels of tokens or sums to C, if any */
-    size_t sum_size;            /* W if sums are projected; else C */
-    const float *tokens, *positions, *segments; /* [T, sum_size] summands of layer 0's input; NULL:
-                                                   none, or another layer */
-    const float *streams;                       /* [T, C] input before a pre-norm; NULL: none */
+    struct weight projection;   /* in layer 0: projects tokens, or the sum, from W channels to C;
+                                 * may not exist */
+    size_t sum_size;            /* channels of the sum: W if the sum is projected, else C */
+    const float *tokens, *positions, *segments; /* [T, sum_size] terms of layer 0's input; NULL: no
+                                                 * such term, or another layer */
+    const float *streams;                       /* [T, C] stream before the attention's norm; NULL:
+                                                 * no such norm */
     const float *inputs, *sources; /* `inputs` [T, C] make queries; `sources` [S, C] make keys and
                                     * values */
-    const float *k, *k_pre;        /* [S, dk]; k_pre before rotary embedding, or NULL */
-    const float *v;                /* [S, dv], or of two heads [S, 2 dv] */
+    const float *k, *k_pre;        /* [S, dk] keys; `k_pre`: before rotary embedding, or NULL */
+    const float *v;                /* [S, dv] values; [S, 2 dv] if two heads make one context */
     struct raw_heads raw_q, raw_k; /* queries and keys of all tokens, if heads are normed */
-    const struct rotary *rotary;   /* NULL: none */
-    const float *cos_sin;          /* [T, components] cosines and sines */
+    const struct rotary *rotary;   /* the rotary embedding; NULL: none */
+    const float *cos_sin;          /* [T, components] cosines and sines of the rotary embedding */
     bool turns_first;              /* norms of heads come after the rotary embedding */
 
     /* Values of the query: its rows of the tensors above and of tensors of the pass. */
     float scale; /* factor of the query's row of `tokens` */
     const float *token, *position, *segment, *stream, *x;
-    const float *q, *q_pre;                          /* [dk] */
-    const float *scores, *masked, *weight, *softmax; /* [S]; softmax before a late mask, or NULL */
-    const float *map;     /* [S] what multiplies values: weights, or differences of two heads' */
-    const float *context; /* [dv], or of two heads [2 dv] */
+    const float *q, *q_pre;                          /* [dk] `q_pre`: before rotary embedding; NULL:
+                                                      * there is none */
+    const float *scores, *masked, *weight, *softmax; /* [S] `softmax`: before a mask that comes
+                                                      * after the softmax; NULL: no such mask */
+    const float *map;     /* [S] factors of the values: weights, or differences of two heads'
+                           * weights */
+    const float *context; /* [dv]; [2 dv] if two heads make one context */
     const float *out;     /* [C] output of the attention; without a projection: all contexts */
 };
 
-/* Find the query's row in a tensor of the layer (trace_row: of the traced head, if the tensor has
- * heads); NULL: none. The site belongs to the traced branch, or to another sublayer. */
+/* Return the query's row in a tensor of the layer (trace_row: for the traced head, if the tensor
+ * has heads); NULL: the pass has no such tensor. The site belongs to the traced branch, or to
+ * another sublayer. */
 const float *trace_row(const struct trace *trace, enum site site);
 const float *trace_row_of_head(const struct trace *trace, enum site site, size_t head);
 
-/* The site that a sublayer's `id` stands for. */
+/* Return the site with this id in the branch of a sublayer. */
 static inline enum site step_site(const struct sublayer *s, enum site id)
 {
     return s->branch >= ATTENTION_BRANCHES && id != SITE_RESID_POST ? SITE_OF(s->branch, id) : id;
 }
 
-/* y [rows, w->out] = x · w + bias. */
+/* Return y [rows, w->out] = x · w + bias; NULL with `err`. */
 float *trace_product(const struct trace *trace, const float *x, size_t rows, const struct weight *w,
                      struct arena *arena, struct err *err);
 
@@ -95,15 +102,15 @@ struct builder {
     struct table *step;
     struct table *table;    /* the table that is being filled: the step's, or an operand */
     struct table *operands; /* operands of the step */
-    struct column spare;    /* gets a column when the step has failed */
+    struct column spare;    /* receives columns after the step has failed */
     bool gives;             /* the step lists its operands; only steps of the first query do */
     size_t sublayer;        /* index of the step's sublayer in the trace's list */
-    enum site site;         /* the site in the step's row in the list of all steps */
+    enum site site;         /* `site` of the step's row in step_rows */
     size_t key;             /* key used for the worked example */
     int digits;             /* decimals of numbers */
     const char *language;   /* language of titles and notes; NULL: English */
     struct buf out;         /* formula being written */
-    struct buf note;        /* sentences of the step */
+    struct buf note;        /* sentences of the step's note */
     struct arena *arena;
     struct err *err; /* first failure */
 };
@@ -124,20 +131,21 @@ void builder_end(struct builder *builder, bool is_worked);
 void builder_add_dot(struct builder *builder, const float *a, const float *b, size_t count);
 void builder_add_sum(struct builder *builder, const float *values, size_t stride, size_t count);
 
-/* Formula of a projection: k_j = x_j · W_k + b_k; builder_dot: in numbers, y_0 = 0.1 × 0.2 + … =
- * 0.5. A model may clip queries, keys and values: y = max(-c, min(c, x)). */
+/* builder_projection adds the formula of a projection, k_j = x_j · W_k + b_k; builder_dot works out
+ * one component: y_0 = 0.1 × 0.2 + … = 0.5. builder_clip adds y = max(-c, min(c, x)), for models
+ * that clip queries, keys and values. */
 void builder_projection(struct builder *builder, const char *y, const char *x, const char *letter,
                         const struct weight *w);
 void builder_clip(struct builder *builder, const char *y, const char *x);
 void builder_dot(struct builder *builder, const char *name, const float *x, const struct weight *w,
                  size_t column, float y);
 
-/* Formula of an embedding: h = √16 × wte[4] + wpe[2] + wse[0]. */
+/* Add the formula of an embedding: h = √16 × wte[4] + wpe[2] + wse[0]. */
 void builder_embedding(struct builder *builder, const char *name);
 
-/* Norm: y = (x - μ) / √(σ² + ε) ⊙ γ + β, or an RMS norm; y = x if the norm is NULL. builder_norm
- * also adds the numbers of x, and a table: `terms`, the vectors that x is made of (NULL: none is
- * shown), x, γ, β and y. */
+/* Add the formula of a norm: y = (x - μ) / √(σ² + ε) ⊙ γ + β, or of an RMS norm; y = x if `norm` is
+ * NULL. builder_norm also adds the numbers of x, and a table of `terms` (the vectors whose sum is
+ * x; NULL: left out), x, γ, β and y. */
 enum { NORM_TERMS = 3 };
 
 void builder_norm_formula(struct builder *builder, const char *y, const char *x,
@@ -165,7 +173,7 @@ void builder_vector(struct builder *builder, struct named_vector vector, size_t 
 
 float *builder_floats(struct builder *builder, size_t count);
 
-/* A contiguous copy of a part of a matrix; row w->in is the bias. */
+/* Return a contiguous copy of a part of a matrix; row w->in is the bias. */
 float *builder_part(struct builder *builder, const struct weight *w, size_t first_row, size_t rows,
                     size_t first_column, size_t columns);
 
@@ -174,8 +182,8 @@ float *builder_part(struct builder *builder, const struct weight *w, size_t firs
 enum {
     COLUMNS_MAX = 4,    /* limit of columns of a step */
     OPERANDS_MAX = 10,  /* limit of operands of a step */
-    GIVEN_SMALL = 8,    /* largest side of matrices that pages show where they omit larger ones */
-    GIVEN_WHOLE = 4096, /* largest matrix, in numbers, that is listed whole */
+    GIVEN_SMALL = 8,    /* a matrix with larger sides is not shown on pages that omit large ones */
+    GIVEN_WHOLE = 4096, /* most numbers of a matrix that is listed whole */
 };
 
 /* Add an operand: a number or vector used in formulas or tables; a contiguous matrix [rows, width]

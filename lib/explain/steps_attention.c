@@ -63,8 +63,8 @@ static void note_origin(struct builder *builder, const char *name)
                      normed ? say(builder->language, " and its norm") : "");
 }
 
-/* The norm of the embedding; its output, which may be projected, is the residual stream of the
- * first layer. */
+/* Explain the norm of the embedding. Its output, which may be projected, is the residual stream of
+ * the first layer. */
 void step_embedding(struct builder *builder, const struct trace *trace)
 {
     const struct norm *norm = &trace->embedding_norm;
@@ -95,14 +95,15 @@ void step_embedding(struct builder *builder, const struct trace *trace)
         builder_projection(builder, h.name, "n", "in", &trace->projection);
 }
 
-/* The step lists operands for all inputs: readers can then also recompute keys. */
+/* Explain the input of the query. The operands are the inputs of all tokens: readers can then also
+ * recompute keys. */
 void step_input(struct builder *builder, const struct trace *trace)
 {
     const struct config *config = trace->config;
     const struct norm *norm = trace->stream && trace->has_norms ? &trace->block.self.norm : NULL;
     const char *position = config->sinusoids ? "PE" : "wpe";
     size_t width = trace->input_size;
-    /* shown in an earlier step */
+    /* an earlier step shows the embedding */
     bool normed = trace->embedding_norm.scale || config_copies(config);
     bool embeds = trace->layer == 0 && trace->branch != BRANCH_CROSS && !normed;
     const struct named_vector h = {"h", trace->stream}, x = {"x", trace->x};
@@ -138,9 +139,10 @@ void step_input(struct builder *builder, const struct trace *trace)
 
 /* --- query ------------------------------------------------------------------------------------ */
 
-/* The query, or all keys: as projected, before and after their norm, before and after the rotary
- * embedding (which comes first in some models). `raw` has NULL values without a norm, `pre` without
- * a rotary embedding; `normed` and `turned` are then of no use. */
+/* The query, or all keys, at each stage: as projected, before and after the norm of heads, and
+ * before and after the rotary embedding (which comes before the norm in some models). Without a
+ * norm, `raw` has NULL values and `normed` is of no use; without a rotary embedding, the same holds
+ * for `pre` and `turned`. */
 struct stages {
     struct named_vector projected, raw, normed, pre, turned;
 };
@@ -181,7 +183,7 @@ static void show_product(struct builder *builder, struct named_vector q)
     builder_column(builder, "x", "x", x);
     builder_vectors(builder, "W_q", "W_q", values, width)->total = q.values;
     float clip = trace->rule->head.clip;
-    if (clip == 0 || fabsf(*q.values) != clip) /* at the limit, the sum itself may be larger */
+    if (clip == 0 || fabsf(*q.values) != clip) /* a clipped number is not the dot product */
         builder_dot(builder, q.name, trace->x, w, trace->head * width, *q.values);
 }
 
@@ -268,7 +270,7 @@ void step_key_norm(struct builder *builder, const struct trace *trace)
 
 /* --- rotary embedding ------------------------------------------------------------------------- */
 
-/* The factor of rotated keys, or of the query. */
+/* Return the factor by which the rotary embedding multiplies keys, or the query. */
 static double turn_factor(const struct trace *trace, bool of_keys)
 {
     return rotary_amplitude(trace->rotary, trace->keys) *
@@ -336,7 +338,7 @@ static void work_rotation(struct builder *builder, const float *from, const floa
 
 enum { ROTATION_ROWS = 8, FREQUENCY_ROW = 2 };
 
-/* A table with a column for each pair, and the operands to rotate the keys. */
+/* Show a table with a column for each pair, and give the operands that rotate the keys. */
 static void show_rotation(struct builder *builder)
 {
     static const char *const names[ROTATION_ROWS] = {"a",     "b",     "f",  "θ",
@@ -389,8 +391,8 @@ void step_query_rotary(struct builder *builder, const struct trace *trace)
     work_rotation(builder, trace->q_pre, turned.values, false);
 }
 
-/* The example is the key at the query's position. All rotated keys are in the table of scores; if a
- * later step changes them, they are also in this step. */
+/* The worked example is the key at the query's position. The table of scores has all rotated keys;
+ * if a later step changes them, this step shows them as well. */
 void step_key_rotary(struct builder *builder, const struct trace *trace)
 {
     const struct named_vector turned = stages_of(trace, true).turned;
@@ -447,7 +449,8 @@ void step_keys(struct builder *builder, const struct trace *trace)
         draw_keys(builder, column->title);
 }
 
-/* Work out score_0 = 0.5667 × (-0.0823) + 1.8269 × (-0.3031) = -0.6004; a [dk] and b [S, dk]. */
+/* Work out score_0 = 0.5667 × (-0.0823) + 1.8269 × (-0.3031) = -0.6004, for a query `a` [dk] and
+ * keys `b` [S, dk]. */
 static void show_scores(struct builder *builder, const char *name, const float *a, const float *b)
 {
     const struct trace *trace = builder->trace;
@@ -477,7 +480,7 @@ static float *take_features(struct builder *builder, const float *vectors, size_
     float *features = builder_floats(builder, rows * width);
     if (features)
         phi_rows((struct matrix){features, rows, width, width},
-                 (struct matrix){(float *)vectors, rows, width, width}); /* cast: only read */
+                 (struct matrix){(float *)vectors, rows, width, width}); /* cast: it is only read */
     return features;
 }
 
@@ -512,8 +515,9 @@ enum change { NONE, SCALED, CAPPED, MOVED, COOLED, CHANGES };
 
 static const char *const changed[] = {"score", "scaled", "capped", "moved", "cooled"};
 
-/* The scores of all keys after the last change, up to `last`, that the model has. They are computed
- * again: no tensor of the pass has them for masked keys. */
+/* Return the scores of all keys after the change `last` or, if the model lacks it, after the
+ * nearest earlier change that it has. The scores are computed again: no tensor of the pass has them
+ * for masked keys. */
 static struct named_vector take_scores(struct builder *builder, enum change last)
 {
     const struct trace *trace = builder->trace;
@@ -535,7 +539,8 @@ static struct named_vector take_scores(struct builder *builder, enum change last
     return (struct named_vector){changed[last], scores};
 }
 
-/* Show scores before and after a change; `form` formats one key's score and `by`. */
+/* Show scores before and after a change; `form` writes the example from one key's score and
+ * `by`. */
 static void show_change(struct builder *builder, enum change change, const char *form, float by)
 {
     const struct trace *trace = builder->trace;
@@ -593,8 +598,8 @@ void step_capped(struct builder *builder, const struct trace *trace)
     show_change(builder, CAPPED, "tanh(%n / %n)", cap);
 }
 
-/* Explain moved_j = scaled_j + 0.2500 × j, or + bias(j - i); the example is the key at the query's
- * position. */
+/* Explain moved_j = scaled_j + 0.2500 × j, or + bias(j - i); the worked example is the key at the
+ * query's position. */
 void step_moved(struct builder *builder, const struct trace *trace)
 {
     const struct score_rule *rule = &trace->rule->score;
@@ -647,8 +652,8 @@ void step_cooled(struct builder *builder, const struct trace *trace)
 
 /* --- mask ------------------------------------------------------------------------------------- */
 
-/* A mask before the softmax sets hidden scores to -inf; a mask after the softmax, or in linear
- * attention, sets them to 0. */
+/* Explain the mask. A mask before the softmax sets hidden scores to -inf; a mask after the softmax,
+ * or in linear attention, sets them to 0. */
 void step_masked(struct builder *builder, const struct trace *trace)
 {
     const struct score_rule *rule = &trace->rule->score;
@@ -705,13 +710,13 @@ static float sum_of(const float *values, size_t count)
     return sum;
 }
 
-/* The number of rows: the keys, and the sink if the head has one. */
+/* Return the number of rows of a softmax: the keys, and the sink if the head has one. */
 static size_t count_rows(const struct trace *trace)
 {
     return trace->keys + (trace->sink != NULL);
 }
 
-/* The values of keys, followed by the sink's unless it is NULL. */
+/* Return the values of the keys, followed by `*sink` unless `sink` is NULL. */
 static const float *with_sink(struct builder *builder, const float *values, const float *sink)
 {
     size_t keys = builder->trace->keys;
@@ -723,7 +728,7 @@ static const float *with_sink(struct builder *builder, const float *values, cons
     return all;
 }
 
-/* Compute e^(x - max). */
+/* Compute e^(x - max) for the keys, and the sink if the head has one. */
 static float *take_powers(struct builder *builder, const float *values)
 {
     size_t keys = count_rows(builder->trace);
@@ -744,7 +749,7 @@ static float *take_shares(struct builder *builder, const float *parts)
     return shares;
 }
 
-/* Add a column with its sum below. */
+/* Add a column of numbers, with their sum below. */
 static struct column *add_summed(struct builder *builder, const char *name, const char *symbol,
                                  const float *values)
 {
@@ -757,8 +762,8 @@ static struct column *add_summed(struct builder *builder, const char *name, cons
     return column;
 }
 
-/* `parts` divided by their sum: weights of the pass or, with dropout, shares. Sets `name` and the
- * step's name. */
+/* Return `parts` divided by their sum: the weights of the pass or, with dropout, the shares. Sets
+ * `name` and the step's name to "weight" or "share". */
 static const float *take_result(struct builder *builder, const char **name, const float *parts)
 {
     bool dropped = builder->trace->config->mechanism.dropout > 0;
@@ -840,7 +845,7 @@ void step_shares(struct builder *builder, const struct trace *trace)
                      sum_of(trace->masked, trace->keys), results[builder->key]);
 }
 
-/* The example is the first key that dropout keeps. */
+/* Explain dropout. The worked example is the first key that dropout keeps. */
 void step_dropout(struct builder *builder, const struct trace *trace)
 {
     const struct mechanism *mechanism = &trace->config->mechanism;
@@ -927,7 +932,7 @@ void step_gated(struct builder *builder, const struct trace *trace)
 
 /* --- values and context ----------------------------------------------------------------------- */
 
-enum { WORKED_ELEMENTS = 2 }; /* elements of a vector in the example */
+enum { WORKED_ELEMENTS = 2 }; /* number of a vector's elements in the worked example */
 
 static const char *map_name(const struct trace *trace)
 {

@@ -9,7 +9,7 @@
 #include "pass/forward.h"
 #include "pass/sampler.h"
 
-/* The query's row at a site, of the traced branch or of another sublayer. */
+/* Return the query's row at a site, with the site's name. */
 static struct named_vector row_of(const struct trace *trace, enum site site)
 {
     return (struct named_vector){site_name(site), trace_row(trace, site)};
@@ -17,7 +17,8 @@ static struct named_vector row_of(const struct trace *trace, enum site site)
 
 /* --- output of the attention ------------------------------------------------------------------ */
 
-/* Set `count` rows named by `prefix` and a number (NULL: 0, 1, …), and a row `last` unless NULL. */
+/* Set the rows of the table: `count` rows named by `prefix` and their number (`numbers` NULL: 0, 1,
+ * …) and, unless it is NULL, a row `last`. */
 static void name_rows(struct builder *builder, const char *prefix, const size_t *numbers,
                       size_t count, const char *last)
 {
@@ -57,8 +58,8 @@ static void show_shares(struct builder *builder)
     builder_vectors(builder, "share", "", shares, w->out)->total = trace->out;
 }
 
-/* Give the head's rows of the output projection; next to them its context, and below them their
- * product. */
+/* Give the head's rows of the output projection as an operand, with the head's context next to them
+ * and the product below them. */
 static void give_projection(struct builder *builder, const float *matrix)
 {
     const struct trace *trace = builder->trace;
@@ -81,14 +82,15 @@ static void give_projection(struct builder *builder, const float *matrix)
     builder->table = builder->step;
     if (builder->err->kind)
         return;
-    struct column *columns = (struct column *)given->columns; /* cast: the builder's own */
+    struct column *columns = (struct column *)given->columns; /* cast away const: the builder's
+                                                               * columns */
     const struct column projection = columns[0];
     columns[0] = columns[1];
     columns[1] = projection;
     columns[1].total = share;
 }
 
-/* The operands are the head's rows of the output projection, and the bias. */
+/* Explain the output projection. The operands are the head's rows of W_O, and the bias. */
 void step_output(struct builder *builder, const struct trace *trace)
 {
     const struct head_rule *heads = &trace->rule->head;
@@ -118,7 +120,7 @@ void step_output(struct builder *builder, const struct trace *trace)
 
 /* --- the residual stream and its norms -------------------------------------------------------- */
 
-/* The stream that enters a sublayer; before the first it is h or, if no norm follows, x. */
+/* Return the stream that enters a sublayer; for the first sublayer, h or, if no norm follows, x. */
 static struct named_vector stream_of(const struct trace *trace, size_t index)
 {
     if (index > 0)
@@ -127,7 +129,7 @@ static struct named_vector stream_of(const struct trace *trace, size_t index)
                          : (struct named_vector){"x", trace->x};
 }
 
-/* The input of a sublayer's matrices. */
+/* Return the vector that a sublayer's matrices multiply. */
 static struct named_vector input_of(const struct trace *trace, size_t index)
 {
     const struct sublayer *s = &trace->list[index];
@@ -141,8 +143,8 @@ static struct named_vector input_of(const struct trace *trace, size_t index)
 enum { TERMS_MAX = SUBLAYERS_MAX + 2 };
 
 /* Find the terms of the stream after a sublayer: the last stream that has a name (in some models
- * after its norm), the outputs of all sublayers since then, and the input of the last one, if that
- * is added. Returns their number. */
+ * after its norm), the outputs of all sublayers since then, and the input of this sublayer, if it
+ * is added. Returns the number of terms. */
 static size_t find_terms(struct named_vector terms[TERMS_MAX], const struct trace *trace,
                          size_t index)
 {
@@ -158,7 +160,7 @@ static size_t find_terms(struct named_vector terms[TERMS_MAX], const struct trac
     return index - first + 2 + trace->list[index].adds_input;
 }
 
-/* The sum before the sublayer's last norm, if any: a tensor of the pass, or else recomputed. */
+/* Return the sum before the sublayer's last norm, if any: a tensor of the pass, or recomputed. */
 static struct named_vector take_sum(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
@@ -186,7 +188,7 @@ void step_sum(struct builder *builder, const struct trace *trace)
     if (is_renamed)
         terms[0] = row_of(trace, s->norm_after ? s->at_after[0] : s->at_sum[0]);
     terms[count] = is_renamed ? row_of(trace, builder->site) : take_sum(builder);
-    if (s->factor != 1 && count == builder->sublayer + 2) /* once for the layer */
+    if (s->factor != 1 && count == builder->sublayer + 2) /* list the operand once in a layer */
         give_number(builder, "residual_scale", s->factor);
     const float *scale = NULL;
     if (s->scales &&
@@ -213,8 +215,8 @@ void step_sum(struct builder *builder, const struct trace *trace)
     builder_stack(builder, terms, count + 1, trace->input_size);
 }
 
-/* The stream after the layer: merged copies, or resid_post, unless that is the sum before the last
- * norm. */
+/* Return the stream after the layer: merged copies, or resid_post; if resid_post is only the sum
+ * before the last norm, the output of this norm. */
 static struct named_vector end_of(const struct trace *trace)
 {
     const struct sublayer *s = &trace->list[trace->count - 1];
@@ -258,7 +260,7 @@ void step_norm(struct builder *builder, const struct trace *trace)
 
 /* --- the MLP ---------------------------------------------------------------------------------- */
 
-/* y · W_up + b_up, computed here if there is no gate: then the pass does not keep it. */
+/* Return y · W_up + b_up. Without a gate, the pass does not keep it, and it is computed here. */
 static const float *take_up(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
@@ -327,8 +329,8 @@ void step_activation(struct builder *builder, const struct trace *trace)
 
 /* --- a layer's own input ---------------------------------------------------------------------- */
 
-/* Show g = (norm(e · P_l / √C) + √P × pte[id]) / √2: of the token's embedding e, and of its row in
- * a table of the layer. */
+/* Show g = (norm(e · P_l / √C) + √P × pte[id]) / √2, where e is the token's embedding, and pte[id]
+ * is the token's row in a table of the layer. */
 void step_given(struct builder *builder, const struct trace *trace)
 {
     const struct tokenized *text = report_queries(trace->report, trace->branch);
@@ -343,7 +345,7 @@ void step_given(struct builder *builder, const struct trace *trace)
     builder_vector(builder, input, rule->inner);
 }
 
-/* The layer's own input, multiplied by a gate that reads the stream. */
+/* Explain the layer's own input, multiplied by a gate that reads the stream. */
 void step_given_act(struct builder *builder, const struct trace *trace)
 {
     const struct sublayer *s = &trace->list[builder->sublayer];
@@ -410,7 +412,7 @@ void step_router(struct builder *builder, const struct trace *trace)
     builder_dot(builder, router.name, y.values, &w, 0, *router.values);
 }
 
-/* Write how router logits become weights of experts. */
+/* Write how router logits become the weights of experts. */
 static void write_choice(struct builder *builder, const struct mlp_rule *rule)
 {
     static const char *const scores[] = {
@@ -437,7 +439,7 @@ static void write_choice(struct builder *builder, const struct mlp_rule *rule)
                  m->groups > 1 ? say(builder->language, ", from the best groups") : "");
 }
 
-/* List the query's experts with a weight, ascending; returns their number. */
+/* List the experts that have a weight for the query, ascending; returns their number. */
 static size_t list_chosen(const struct builder *builder, size_t chosen[EXPERTS_MAX])
 {
     const float *weights = trace_row(builder->trace, SITE_EXPERT_WEIGHTS);
@@ -448,7 +450,7 @@ static size_t list_chosen(const struct builder *builder, size_t chosen[EXPERTS_M
     return count;
 }
 
-/* Add a column with the values of the chosen experts; `row` has the values of all. */
+/* Add a column with the values of the chosen experts; `row` has the values of all experts. */
 static struct column *add_chosen(struct builder *builder, const char *name, const char *symbol,
                                  const float *row)
 {
@@ -459,7 +461,7 @@ static struct column *add_chosen(struct builder *builder, const char *name, cons
     return builder_column(builder, name, symbol, column);
 }
 
-/* Show the chosen experts with their logits, the router's scores for these, and weights. */
+/* Show the chosen experts with their logits, the router's scores and their weights. */
 void step_chosen(struct builder *builder, const struct trace *trace)
 {
     const struct mlp_rule *rule = &trace->list[builder->sublayer].mlp;
@@ -514,7 +516,8 @@ void step_shared(struct builder *builder, const struct trace *trace)
     builder_vector(builder, out, trace->input_size);
 }
 
-/* Apply a norm to the sum of `count` weighted outputs: scale each by the divisor of the sum. */
+/* Apply a norm to the sum of `count` weighted outputs: divide each output by the sum's divisor, and
+ * multiply it by the norm's scale. */
 static int norm_shares(struct builder *builder, float *shares, size_t count)
 {
     const struct trace *trace = builder->trace;
@@ -569,7 +572,7 @@ void step_experts(struct builder *builder, const struct trace *trace)
         ->total = trace_row(trace, SITE_MLP_OUT);
 }
 
-/* Show y = x · W + b; `name`: "W_down". */
+/* Show y = x · W + b; `name` is the name of W, such as "W_down". */
 static void show_product(struct builder *builder, struct named_vector x, int id, const char *name)
 {
     const struct trace *trace = builder->trace;
@@ -593,7 +596,7 @@ void step_mlp_out(struct builder *builder, const struct trace *trace)
                                                : "W_down");
 }
 
-/* The narrow vector of a low-rank branch, whose gate is the identity. */
+/* Explain the narrow vector of a low-rank branch, whose gate is the identity. */
 void step_branch(struct builder *builder, const struct trace *trace)
 {
     show_product(builder, input_of(trace, builder->sublayer), SLOT_UP, "W_left");
@@ -601,7 +604,7 @@ void step_branch(struct builder *builder, const struct trace *trace)
 
 /* --- copies of the stream --------------------------------------------------------------------- */
 
-/* The query's copies of the stream [N, C] at a site of a layer; NULL if memory ran out. */
+/* Return the query's copies of the stream [N, C] at a site of a layer; NULL if memory ran out. */
 static float *take_copies(struct builder *builder, enum site site, size_t layer)
 {
     struct trace of_layer = *builder->trace;
@@ -613,7 +616,7 @@ static float *take_copies(struct builder *builder, enum site site, size_t layer)
     return copies;
 }
 
-/* Compute y = z × √(mean(like²) / mean(z²)), where z = x · the matrix of a copy. */
+/* Compute y = z × √(mean(like²) / mean(z²)), where z is the product of x and a copy's matrix. */
 static void turn_copy(struct builder *builder, int id, size_t copy, float *y, const float *x,
                       const float *like)
 {
@@ -628,7 +631,7 @@ static void turn_copy(struct builder *builder, int id, size_t copy, float *y, co
         scale_row(y, z, w.out, (float)copy_factor(z, like, w.out));
 }
 
-/* The query's copies of the stream [N, C] that enter the layer; NULL if memory ran out. */
+/* Return the query's copies of the stream [N, C] that enter the layer; NULL on failure. */
 static float *take_entering(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
@@ -644,7 +647,8 @@ static float *take_entering(struct builder *builder)
     return builder->err->kind ? NULL : copies;
 }
 
-/* Show a row for each copy, with vectors of two sites and, if any, `count` numbers between them. */
+/* Show a row for each copy, with its vectors at two sites and, between them, its `count` numbers,
+ * unless these are NULL. */
 static void show_copies(struct builder *builder, struct named_vector from,
                         struct named_vector numbers, size_t count, struct named_vector to)
 {
@@ -673,8 +677,8 @@ void step_copies(struct builder *builder, const struct trace *trace)
     builder_vectors(builder, "copy", "copy_i", copies, trace->input_size);
 }
 
-/* The numbers that mix copies, p = tanh(norm(x) / C · W_r) · W_p; `name`: "W_p". NULL with an
- * error. */
+/* Return the numbers that mix copies, p = tanh(norm(x) / C · W_r) · W_p; NULL with an error. `name`
+ * is the name of the last matrix, such as "W_p". */
 static const float *take_mixing(struct builder *builder, int id, struct named_vector x,
                                 const char *name)
 {
@@ -690,7 +694,7 @@ static const float *take_mixing(struct builder *builder, int id, struct named_ve
         weights_matrix(trace->weights, slot_of((int)trace->branch, id, trace->layer), &last,
                        builder->err))
         return NULL;
-    if (id == SLOT_COPY_PREDICT) { /* the correction uses the same two */
+    if (id == SLOT_COPY_PREDICT) { /* the correction uses the same norm and W_r */
         give_vector(builder, "gamma_r", trace->has_norms ? norm.scale : NULL, trace->input_size);
         give_whole(builder, "W_r", &router);
     }
@@ -792,16 +796,16 @@ void step_merged(struct builder *builder, const struct trace *trace)
 
 /* --- logits ----------------------------------------------------------------------------------- */
 
-enum { SHOWN = 10 }; /* tokens with the largest logits */
+enum { SHOWN = 10 }; /* how many tokens are shown: those with the largest logits */
 
-/* The last stream, after its norm if it has one. */
+/* Return the stream after the last layer, and after the final norm if there is one. */
 static struct named_vector last_of(const struct trace *trace)
 {
     const struct named_vector normed = row_of(trace, SITE_LN_F);
     return normed.values ? normed : end_of(trace);
 }
 
-/* Compute the dense layer before the logits: dense = y · W_d + b_d, act = f(dense). Returns its
+/* Explain the dense layer before the logits: dense = y · W_d + b_d, act = f(dense). Returns its
  * width; 0 on failure. */
 static size_t take_dense(struct builder *builder, struct named_vector rows[2])
 {
@@ -827,7 +831,7 @@ static size_t take_dense(struct builder *builder, struct named_vector rows[2])
     return w.out;
 }
 
-/* The dense layer, its activation and its norm before the logits of a masked model. */
+/* Explain the dense layer, its activation and its norm before the logits of a masked model. */
 void step_transform(struct builder *builder, const struct trace *trace)
 {
     struct named_vector rows[2];
@@ -842,7 +846,7 @@ void step_transform(struct builder *builder, const struct trace *trace)
                  (const struct named_vector[NORM_TERMS]){rows[0]}, width);
 }
 
-/* The logit of a discriminator: whether the token was replaced. */
+/* Explain the logit of a discriminator, which says whether the token was replaced. */
 void step_discriminator(struct builder *builder, const struct trace *trace)
 {
     struct named_vector rows[2];

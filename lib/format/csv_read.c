@@ -9,13 +9,15 @@ struct field_extent {
     bool open;       /* true if a quote is not closed before the end of the file */
 };
 
-/* At the start of a field; in a field without quotes; in quotes; after the closing quote. */
+/* The reader is at the start of a field, in a field without quotes, in quotes, or after the closing
+ * quote. */
 enum state { FRESH, PLAIN, QUOTED, CLOSED };
 
-/* A quote at the start of a field opens a quoted field; inside of other fields it is ordinary. */
+/* Return the state after the character `c`. A quote opens a quoted field only at the start of a
+ * field; in a field without quotes it is an ordinary character. */
 static enum state state_after(enum state state, char c, char separator)
 {
-    if (c == '"' && state != PLAIN) /* after CLOSED a doubled quote: the field continues */
+    if (c == '"' && state != PLAIN) /* after CLOSED this is a doubled quote: the field continues */
         return state == QUOTED ? CLOSED : QUOTED;
     return state == QUOTED ? QUOTED : c == separator ? FRESH : state == CLOSED ? CLOSED : PLAIN;
 }
@@ -71,12 +73,12 @@ static int read_field(char **out, const char **at, const char *end, char separat
 static int read_fields(struct csv_record *record, const char *at, const struct field_extent *extent,
                        char separator, struct arena *arena, struct err *err)
 {
-    size_t room = (size_t)(extent->end - at) + 1; /* including a closing 0 for each field */
+    size_t room = (size_t)(extent->end - at) + 1; /* bytes of all fields, each with a closing 0 */
     char *out = arena_alloc(arena, room, 1, err);
     record->fields = arena_alloc(arena, extent->fields, sizeof *record->fields, err);
     if (!out || !record->fields)
         return -1;
-    for (;; at++) { /* skip a separator */
+    for (;; at++) { /* at++ skips the separator */
         record->fields[record->count++] = out;
         if (read_field(&out, &at, extent->end, separator, err))
             return -1;
@@ -93,7 +95,7 @@ int csv_read(struct csv_reader *reader, struct csv_record *record, struct arena 
         const char *at = reader->at;
         struct field_extent extent = measure(reader);
         size_t line = reader->line;
-        if (extent.open) { /* refuse only this line */
+        if (extent.open) { /* refuse only this line, not the rest of the file */
             const char *newline = memchr(at, '\n', (size_t)(reader->end - at));
             extent.end = newline ? newline : reader->end;
         }

@@ -13,7 +13,7 @@ struct csv_reader {
     const char *at;
     const char *end;
     size_t line;    /* number of the line that contains `at` */
-    char separator; /* a comma, a semicolon or a tab; a newline: a line is one field */
+    char separator; /* a comma, a semicolon or a tab; a newline makes each line one field */
 };
 
 struct csv_record {

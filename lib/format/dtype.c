@@ -10,7 +10,8 @@
  *
  * A quantised row has blocks of 32 or 256 numbers, in ggml's layouts. A number is scale · q, in
  * some types plus or minus a minimum; q has up to eight bits. A block's scale and minimum are F16,
- * or the scale is a power of 2. In blocks of 256, 16 or 32 numbers share integer factors of these.
+ * or the scale is a power of 2. In a block of 256, every 16 or 32 numbers share integers by which
+ * the scale and the minimum are multiplied.
  *
  * Blocks of sixteen rows are read together, word by word, so that compilers can vectorise the bit
  * operations. */
@@ -18,42 +19,44 @@
 enum {
     FEW = 32,   /* numbers in a small block */
     MANY = 256, /* numbers in a large block */
-    SLICE = 16, /* numbers that share a scale, in all types */
+    SLICE = 16, /* numbers of a slice: they share a scale, in all types */
     WORD_BYTES = 4,
-    LINE_BYTES = 64, /* cache line */
+    LINE_BYTES = 64, /* bytes of a cache line */
     HALF = 16,       /* bits of a block's scale */
     SIZE_MOST = 210, /* bytes of the largest block */
 };
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-/* One block of each of DTYPE_ROWS rows. The lower half of `scales` is the block's scale, the upper
- * half its minimum, if the type has one. */
+/* One block of each of DTYPE_ROWS rows. The lower 16 bits of a row's `scales` are the block's
+ * scale, the upper 16 bits its minimum, if the type has one. */
 struct blocks {
     uint32_t scales[DTYPE_ROWS];
     uint32_t words[SIZE_MOST / WORD_BYTES][DTYPE_ROWS];
 };
 
-/* `count` bits of a row's words from bit `bit` on, as a number. All must be in one word. */
+/* Read `count` bits of a row's words, from bit `bit` on, as a number. All bits must be in one
+ * word. */
 static ALWAYS_INLINE int bits_at(const struct blocks *some, int row, int bit, int count)
 {
     return (int)(some->words[bit / 32][row] >> bit % 32 & ((1U << count) - 1));
 }
 
-/* `count` bits of a row's words, from bit `bit` of byte `byte` on, as a number. */
+/* Read `count` bits of a row's words, from bit `bit` of byte `byte` on, as a number. */
 static ALWAYS_INLINE int byte_bits(const struct blocks *some, int row, int byte, int bit, int count)
 {
     return bits_at(some, row, 8 * byte + bit, count);
 }
 
-/* A byte as a signed number: without a cast, all numbers of a loop have 32 bits. */
+/* Return a byte as a signed number. This needs no cast to 8 bits, so all numbers of a vectorised
+ * loop have 32 bits. */
 static ALWAYS_INLINE int as_signed(int byte)
 {
     return (byte ^ 128) - 128;
 }
 
-/* A function that reads a part of a block of one type: the integer q of number j of slice i; or,
- * for slice i, the factor of the scale (j = 0) or of the minimum (j = 4). */
+/* A function that reads an integer from a block of one type: either q of number j in slice i, or
+ * the factor by which slice i multiplies the block's scale (j = 0) or minimum (j = 4). */
 typedef int part_of_block(const struct blocks *some, int row, int i, int j);
 
 static ALWAYS_INLINE int one(const struct blocks *some, int row, int i, int j)
@@ -67,7 +70,10 @@ static ALWAYS_INLINE int minus_one(const struct blocks *some, int row, int i, in
     return -one(some, row, i, j);
 }
 
-/* --- blocks of 32: fifth bits if any, then numbers n and n + 16 in a byte; Q8_0: only bytes --- */
+/* --- blocks of 32 numbers --------------------------------------------------------------------- */
+
+/* A block of these types has the fifth bits of q, if the type has them, then the lower four bits,
+ * with the numbers n and n + 16 in one byte. A block of Q8_0 has one byte for each number. */
 
 static ALWAYS_INLINE int q4_1(const struct blocks *some, int row, int i, int j)
 {
@@ -95,16 +101,18 @@ static ALWAYS_INLINE int q8_0(const struct blocks *some, int row, int i, int j)
     return as_signed(byte_bits(some, row, i * SLICE + j, 0, 8));
 }
 
-/* --- blocks of 256 ---------------------------------------------------------------------------- */
+/* --- blocks of 256 numbers -------------------------------------------------------------------- */
 
-/* Two bits of q, which begin at byte `from`: in each half of 128 numbers, numbers n, n + 32, n + 64
- * and n + 96 share a byte. */
+/* Read two bits of q for a number of slice i. `from` is the byte offset of these bits in the block,
+ * plus the index of the number in the slice. In each half of the block (128 numbers), the numbers
+ * n, n + 32, n + 64 and n + 96 share a byte. */
 static ALWAYS_INLINE int two_bits(const struct blocks *some, int row, int i, int from)
 {
     return byte_bits(some, row, from + i / 8 * 32 + i % 2 * SLICE, i % 8 / 2 * 2, 2);
 }
 
-/* For each slice, a byte with the factors of scale and minimum; then the two bits of each q. */
+/* Q2_K: a block has, for each slice, a byte with the factors of scale and minimum, then the two
+ * bits of each q. */
 static ALWAYS_INLINE int q2_k(const struct blocks *some, int row, int i, int j)
 {
     return two_bits(some, row, i, SLICE + j);
@@ -115,9 +123,9 @@ static ALWAYS_INLINE int q2_k_factor(const struct blocks *some, int row, int i, 
     return byte_bits(some, row, i, j, 4);
 }
 
-/* The third bits of q; its lower two bits; then sixteen scales of six bits in twelve bytes: four
- * bits of slices i and i + 8 share a byte, then two bits of slices i, i + 4, i + 8 and i +
- * 12 do. */
+/* Q3_K: a block has the third bits of q, then the lower two bits, then sixteen factors of six bits
+ * in twelve bytes: the lower four bits of slices i and i + 8 share a byte, then the upper two bits
+ * of slices i, i + 4, i + 8 and i + 12 share a byte. */
 static ALWAYS_INLINE int q3_k(const struct blocks *some, int row, int i, int j)
 {
     return (two_bits(some, row, i, 32 + j) | byte_bits(some, row, i % 2 * SLICE + j, i / 2, 1)
@@ -133,10 +141,10 @@ static ALWAYS_INLINE int q3_k_times(const struct blocks *some, int row, int i, i
            32;
 }
 
-/* The factors of eight parts of 32 numbers in twelve bytes: each of the first four parts has six
- * bits of a byte; each other part has four bits of another byte, and the two bits that a first part
- * does not use. Then the fifth bits of q, if any, then its lower four bits, with two parts in one
- * byte. */
+/* Q4_K and Q5_K: a block begins with the factors of eight parts of 32 numbers, in twelve bytes:
+ * each of the first four parts has six bits of a byte; each later part has four bits of another
+ * byte, and the two bits that one of the first parts does not use. Then Q5_K has the fifth bits of
+ * q. Last come the lower four bits of q, with two parts in one byte. */
 static ALWAYS_INLINE int q4_k(const struct blocks *some, int row, int i, int j)
 {
     return byte_bits(some, row, 12 + i / 4 * 32 + i % 2 * SLICE + j, i / 2 % 2 * 4, 4);
@@ -156,8 +164,8 @@ static ALWAYS_INLINE int parts_factor(const struct blocks *some, int row, int i,
     return i / 2 < 4 ? first : later;
 }
 
-/* Four bits of q, with numbers n and n + 64 of a half of 128 in one byte; then two more bits of q;
- * then the factors of slices. */
+/* Q6_K: a block has the lower four bits of q, where the numbers n and n + 64 of each half (128
+ * numbers) share a byte; then two more bits of q; then the factors of the slices. */
 static ALWAYS_INLINE int q6_k(const struct blocks *some, int row, int i, int j)
 {
     return (byte_bits(some, row, i / 8 * 64 + i % 4 * SLICE + j, i % 8 / 4 * 4, 4) |
@@ -171,7 +179,7 @@ static ALWAYS_INLINE int q6_k_times(const struct blocks *some, int row, int i, i
     return as_signed(byte_bits(some, row, 192 + i, 0, 8));
 }
 
-/* --- four bits are an index of a table; numbers n and n + 16 share a byte --------------------- */
+/* --- types whose four bits are an index into a table ------------------------------------------ */
 
 static ALWAYS_INLINE int named_in(const uint32_t four[4], int index)
 {
@@ -186,14 +194,16 @@ static ALWAYS_INLINE int named(int index)
     return named_in(four, index);
 }
 
-/* Twice the float of four bits: 0, 1, 2, 3, 4, 6, 8 or 12, with a sign. */
+/* MXFP4: the table has twice the value of each float of four bits: 0, 1, 2, 3, 4, 6, 8 or 12, with
+ * a sign. The scale is halved to make up for this. */
 static ALWAYS_INLINE int mxfp4(const struct blocks *some, int row, int i, int j)
 {
     const uint32_t four[] = {0x03020100, 0x0c080604, 0xfdfeff00, 0xf4f8fafc};
     return named_in(four, q4_1(some, row, i, j));
 }
 
-/* The factor of a type whose blocks have a power of 2 as scale: always 1. */
+/* Return the factor of the scale, always 1, for a type whose scale is a power of 2. read_scales
+ * recognises such a type by this function. */
 static ALWAYS_INLINE int one_of_power(const struct blocks *some, int row, int i, int j)
 {
     return one(some, row, i, j);
@@ -204,8 +214,8 @@ static ALWAYS_INLINE int iq4_nl(const struct blocks *some, int row, int i, int j
     return named(q4_1(some, row, i, j));
 }
 
-/* After the scale, the factors of the parts of 32: first two upper bits of each, then four lower
- * bits, with two parts in one byte. */
+/* IQ4_XS: after the scale come the factors of the parts of 32 numbers: first two upper bits of each
+ * factor, then four lower bits, with two parts in one byte. */
 static ALWAYS_INLINE int iq4_xs(const struct blocks *some, int row, int i, int j)
 {
     return named(byte_bits(some, row, 8 + i / 2 * SLICE + j, i % 2 * 4, 4));
@@ -222,15 +232,15 @@ static ALWAYS_INLINE int iq4_xs_times(const struct blocks *some, int row, int i,
 
 /* --- blocks to floats ------------------------------------------------------------------------- */
 
-/* The layout of a block. `scale`: offset of the scale in bytes; `words`: offset of the words in
- * bytes; `count`: their size in bytes. */
+/* The layout of a block, in bytes: the offset of the scale, the offset of the words, and the size
+ * of all words (`count`). */
 struct dtype_layout {
     int scale, words, count;
 };
 
 typedef uint32_t quad __attribute__((vector_size(4 * WORD_BYTES)));
 
-/* Transpose four words of four rows, from byte `byte` on. */
+/* Read four words of each of four rows, from byte `byte` on, and transpose them. */
 static ALWAYS_INLINE void read_quads(uint32_t (*to)[DTYPE_ROWS], const char *const from[4],
                                      int byte)
 {
@@ -260,14 +270,14 @@ static ALWAYS_INLINE void read_blocks(struct blocks *some, const char *const fro
             __builtin_prefetch(from[row] + ahead + line, 0, 2);
     }
     for (int row = 0; row < DTYPE_ROWS; row += 4)
-        for (int i = 0; i < words; i += 4) { /* the last four words may overlap others */
+        for (int i = 0; i < words; i += 4) { /* the last four words may overlap the previous four */
             int first = i < words - 4 ? i : words - 4;
             read_quads((uint32_t(*)[DTYPE_ROWS]) & some->words[first][row], from + row,
                        layout.words + first * WORD_BYTES);
         }
 }
 
-/* The scales and minimums of a block of all rows. */
+/* The scale and the minimum of one block of each row. */
 struct scales {
     float scale[DTYPE_ROWS], min[DTYPE_ROWS];
 };
@@ -277,7 +287,7 @@ static ALWAYS_INLINE void read_scales(struct scales *of, const struct blocks *re
 {
 #pragma omp simd
     for (int row = 0; row < DTYPE_ROWS; row++) {
-        /* the scale is half of 2^(power - 127), subnormal if power is below 2 */
+        /* a scale that is a power of 2 is half of 2^(power - 127), subnormal if power is below 2 */
         uint32_t power = some->scales[row] & 255;
         of->scale[row] = times != one_of_power
                              ? float_of_half((uint16_t)some->scales[row])
@@ -286,8 +296,8 @@ static ALWAYS_INLINE void read_scales(struct scales *of, const struct blocks *re
     }
 }
 
-/* For all rows: `step`, by which a number of slice i is multiplied, and `low`, which is then
- * subtracted. */
+/* Set, for all rows, `step`, by which each q of slice i is multiplied, and `low`, which is
+ * subtracted from the product. */
 static ALWAYS_INLINE void read_steps(float *restrict step, float *restrict low,
                                      const struct scales *restrict of,
                                      const struct blocks *restrict some, int i,
@@ -300,13 +310,13 @@ static ALWAYS_INLINE void read_steps(float *restrict step, float *restrict low,
     }
 }
 
-/* The use of the numbers of a block of all rows: store them as columns, add products with x, or
- * pack them. */
+/* What to do with the numbers of one block of each row: store them as columns, add their products
+ * with `x` to sums, or pack them. */
 struct use {
     float *to; /* output: columns, `stride` floats apart; or, with `x`, a sum for each row */
     size_t stride;
-    const float *x; /* NULL: the numbers are stored as columns */
-    char *packed;   /* output of packing: parts, `stride` bytes apart */
+    const float *x; /* the vector of the products; NULL: no products */
+    char *packed;   /* output of packing: parts, `stride` bytes apart; NULL: not packed */
 };
 
 static ALWAYS_INLINE void use_numbers(const struct use *use, const struct blocks *restrict some,
@@ -371,9 +381,10 @@ static ALWAYS_INLINE void pack_numbers(const struct use *use, const struct block
     }
 }
 
-/* In the order of the enum: type, q, factors of scale and minimum (NULL: no minimum); numbers and
- * bytes of a block; when packed: numbers that share a step, bits and offset of an integer; the
- * layout of the block. */
+/* The quantised types, in the order of enum dtype. Columns: the name; the functions that read q,
+ * the factor of the scale and the factor of the minimum (NULL: no minimum); the numbers and the
+ * bytes of a block; in packed form, the numbers that share a step, the bits of an integer and its
+ * offset; the dtype_layout of a block. */
 #define FOR_EACH_QUANTS(DO)                                                    \
     DO(Q4_0, q4_0, one, NULL, FEW, 18, 32, 4, -8, 0, 2, 16)                    \
     DO(Q4_1, q4_1, one, minus_one, FEW, 20, 32, 4, 0, 0, 4, 16)                \

@@ -46,20 +46,20 @@ enum dtype {
 
 enum { DTYPE_BLOCK_MAX = 256 }; /* a multiple of all block sizes */
 
-/* dtype_name: the name of a type in files, "BF16". dtype_find: find the type with a name; false:
- * there is none. */
+/* dtype_name returns the name of a type in files, such as "BF16". dtype_find finds the type with a
+ * name, and returns false if there is none. */
 const char *dtype_name(enum dtype dtype);
 bool dtype_find(const char *name, enum dtype *dtype);
 
-/* dtype_size_bytes: the bytes of one element of a type without blocks. dtype_bytes: the bytes of
- * `count` elements, in whole blocks. */
+/* dtype_size_bytes returns the bytes of one element of a type that is not quantised. dtype_bytes
+ * returns the bytes of `count` elements; for a quantised type they must be whole blocks. */
 size_t dtype_size_bytes(enum dtype dtype);
 size_t dtype_bytes(enum dtype dtype, size_t count);
 
 /* Round a number of elements up to whole blocks. */
 size_t dtype_whole(enum dtype dtype, size_t count);
 
-/* The bytes of a dense float32 array; they must fit in a size_t. */
+/* Return the bytes of a dense float32 array; they must fit in a size_t. */
 size_t dtype_float_bytes(size_t rank, const size_t *shape);
 
 /* True for the types that weights may have: F32, F16, BF16, F64, and quantised ones. */
@@ -82,16 +82,16 @@ enum { DTYPE_ROWS = 16 };
 void dtype_to_columns(float *to, size_t stride, const char *const from[DTYPE_ROWS],
                       enum dtype dtype, size_t count, size_t jump);
 
-/* sums[row] += x · from[row], by fused multiply-adds in order; rows, `count` and `jump` as for
- * dtype_to_columns. */
+/* Add the dot product of x and from[row] to sums[row], by fused multiply-adds in order. `from`,
+ * `count` and `jump` are as for dtype_to_columns. */
 void dtype_add_dots(float sums[DTYPE_ROWS], const float *x, const char *const from[DTYPE_ROWS],
                     enum dtype dtype, size_t count, size_t jump);
 
-/* Quantised rows packed side by side, for products that repeat. A part, for `numbers` numbers of
- * each row, has their steps [DTYPE_ROWS] as floats, the values to subtract [DTYPE_ROWS] if the type
- * has them, and words [numbers · bits / 32][DTYPE_ROWS], whose lowest bits are the first numbers,
- * the bits above the next ones. A number is (integer + offset) · step - less, where each product
- * and each difference is rounded once. */
+/* Quantised rows, packed side by side for products that repeat. A part has `numbers` numbers of
+ * each row: first the steps [DTYPE_ROWS] as floats; then, if `has_less`, the values to subtract
+ * [DTYPE_ROWS]; then words [numbers · bits / 32][DTYPE_ROWS], whose lowest bits are the first
+ * numbers and whose next bits are the next numbers. A number is (integer + offset) · step - less,
+ * where each product and each difference is rounded once. */
 struct dtype_packing {
     size_t numbers; /* how many numbers of a row share a step: 16 or 32 */
     size_t bits;    /* bits of an unsigned integer: 4 or 8 */
@@ -113,9 +113,9 @@ static inline float float_of_bits(uint32_t bits)
     return value;
 }
 
-/* IEEE 754 binary16: 1 sign, 5 exponent (bias 15), 10 fraction bits; float32: 1, 8 (bias 127), 23.
- * A subnormal is fraction · 2^-24, a normal float32. The conversion has no branch: compilers can
- * vectorise it. */
+/* Convert an IEEE 754 binary16, which has 1 sign bit, 5 exponent bits (bias 15) and 10 fraction
+ * bits, to a float32, which has 1, 8 (bias 127) and 23. A subnormal half is fraction · 2^-24, which
+ * is a normal float32. There is no branch, so compilers can vectorise the conversion. */
 static inline float float_of_half(uint16_t half)
 {
     uint32_t sign = (uint32_t)(half & 0x8000) << 16;
@@ -128,7 +128,8 @@ static inline float float_of_half(uint16_t half)
     return float_of_bits(sign | (exponent ? normal : subnormal));
 }
 
-/* Round to nearest, halves to even. Adding 1/2 gives a subnormal the last place of binary16. */
+/* Convert a float32 to binary16: round to nearest, ties to even. For a result that is subnormal,
+ * adding 1/2 rounds at the last place of binary16. */
 static inline uint16_t half_of_float(float value)
 {
     uint32_t bits = 0;

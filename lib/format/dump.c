@@ -21,7 +21,7 @@ static struct dumped *add(struct dump *dump, const struct safetensors_entry *ent
 
 /* --- arrays of NumPy -------------------------------------------------------------------------- */
 
-/* Add the array of an npy file, which is named without ".npy". */
+/* Add the array of an npy file. The array's name is the file's name without ".npy". */
 static int add_npy(struct dump *dump, const struct file *file, const char *name, size_t size,
                    struct err *err)
 {
@@ -84,13 +84,14 @@ static int read_folder(struct dump *dump, const char *path, struct err *err)
 
 enum { LOG_AXES = 4 };
 
-/* The place of a word in [at, end); NULL: it is not there. */
+/* Find a word in [at, end); return NULL if it is not there. */
 static const char *find_word(const char *at, const char *end, const char *word)
 {
     return at && at < end ? memmem(at, (size_t)(end - at), word, strlen(word)) : NULL;
 }
 
-/* Read the heading of a tensor: name, " = (", type and operation, sizes. False for other lines. */
+/* Read a line that begins a tensor in a log: the name, " = (", the type, the operation and the
+ * sizes. Returns false for other lines. */
 static bool read_heading(struct safetensors_entry *entry, const char **op, const char *line,
                          const char *end, struct dump *dump, struct err *err)
 {
@@ -123,7 +124,7 @@ static bool read_heading(struct safetensors_entry *entry, const char **op, const
 
 static int read_log(struct dump *dump, const struct file *file, struct err *err)
 {
-    const char *text = arena_text(&dump->arena, file->bytes, file->size, err); /* ends with a 0 */
+    const char *text = arena_text(&dump->arena, file->bytes, file->size, err); /* 0-terminated */
     const char *end = text ? text + file->size : NULL;
     struct dumped *item = NULL;
     dump->is_log = true;
@@ -151,8 +152,8 @@ static int read_log(struct dump *dump, const struct file *file, struct err *err)
     return text ? 0 : -1;
 }
 
-/* Read printed numbers. "..." stands for numbers that are not printed: after it come as many
- * numbers, at the end of an axis, as before it. */
+/* Read the numbers that a log prints. "..." replaces numbers that are not printed: as many numbers
+ * follow it, up to the end of the axis, as precede it. */
 static int read_printed(float *numbers, const struct dumped *item, struct err *err)
 {
     const size_t *shape = item->entry.shape;
@@ -188,7 +189,7 @@ static int read_printed(float *numbers, const struct dumped *item, struct err *e
     return 0;
 }
 
-/* --- all -------------------------------------------------------------------------------------- */
+/* --- all formats ------------------------------------------------------------------------------ */
 
 int dump_floats(float *numbers, const struct dumped *item, struct err *err)
 {

@@ -1,4 +1,4 @@
-/* dump.h: the tensors of a pass as another program saved them: a safetensors file, an archive of
+/* dump.h: reads the tensors of a pass that another program saved: a safetensors file, an archive of
  * np.savez, a file of torch.save, an npy file or a folder of them, or a log of llama.cpp's
  * llama-eval-callback, which prints corners of tensors and sums.
  *
@@ -11,11 +11,11 @@
 
 #include "format/safetensors.h"
 
-/* A tensor. In a log, the data of `entry` are the printed lines. */
+/* A tensor of a dump. In a log, the data of `entry` are the tensor's printed lines. */
 struct dumped {
     struct safetensors_entry entry;
     bool is_fortran;   /* the numbers of the tensor are in Fortran order */
-    bool is_printed;   /* a log: numbers have four decimals, and some are missing */
+    bool is_printed;   /* true in a log: numbers have four decimals, and some are missing */
     const char *op;    /* in a log, the operation that made the tensor, "ROPE"; else NULL */
     const char *after; /* in a log, the end of the tensor's lines */
     double sum;        /* in a log, the sum of all numbers, or of the printed ones; else NaN */
@@ -31,12 +31,14 @@ struct dump {
     struct arena arena;
 };
 
-/* Errors name the file. Tensors of other types than floats are left out. */
+/* Open a file or a folder by its path. Errors name the path. Tensors that are not of a float type
+ * are left out. */
 int dump_open(struct dump *dump, const char *path, struct err *err);
 void dump_release(struct dump *dump);
 
-/* dump_open for borrowed bytes of a log or of a file of NumPy, which may have no tensors. */
+/* Read the borrowed bytes of a log or of a NumPy file. Unlike dump_open, this accepts a file
+ * without tensors. */
 int dump_read(struct dump *dump, const struct file *file, const char *name, struct err *err);
 
-/* numbers [entry.count] in C order; those that a log does not print are NaN. */
+/* Fill `numbers` [entry.count] in C order. Numbers that a log does not print become NaN. */
 int dump_floats(float *numbers, const struct dumped *item, struct err *err);

@@ -13,7 +13,7 @@
 
 enum {
     LENGTH_BYTES = 8, /* bytes of the length of a text, or of the number of an array's items */
-    KEY_MAX = 65535,  /* the most bytes of a key, by the format; here also of a tensor's name */
+    KEY_MAX = 65535,  /* the most bytes of a key in the format, and here also of a tensor's name */
     DEFAULT_ALIGNMENT = 32,
     PAIR_BYTES_MIN = 8 + 1 + 4 + 1,        /* least size of a pair: a key, a kind, a value */
     TENSOR_BYTES_MIN = 8 + 1 + 4 + 8 + 12, /* least size of a tensor's entry: a name, a rank, a
@@ -52,7 +52,8 @@ const struct gguf_type gguf_types[GGUF_TYPES] = {
 
 /* --- bytes ------------------------------------------------------------------------------------ */
 
-/* After a failure, numbers that are read are 0, and texts and bytes NULL. */
+/* A position in the file. After a failure, functions that read return 0 for a number, and NULL for
+ * a text or bytes. */
 struct cursor {
     const char *at, *end;
     struct err *err;
@@ -89,7 +90,7 @@ static struct gguf_text take_text(struct cursor *cursor)
     return (struct gguf_text){bytes, bytes ? (size_t)size : 0};
 }
 
-/* Copy a key or a tensor's name. */
+/* Read a key or a tensor's name, and copy it to the arena. */
 static int take_name(struct cursor *cursor, const char **name, struct arena *arena)
 {
     struct err *err = cursor->err;
@@ -214,7 +215,8 @@ static int take_type(struct cursor *cursor, struct gguf_tensor *tensor)
     return err_if(cursor->failed);
 }
 
-/* Set `begin` and `end`, from the start of all data; locate_tensors adds the offset of the data. */
+/* Set `begin` and `end` as offsets from the start of the data; locate_tensors adds the offset of
+ * the data in the file. */
 static int take_range(struct cursor *cursor, struct gguf_tensor *tensor, size_t alignment)
 {
     struct err *err = cursor->err;
@@ -253,7 +255,8 @@ static int by_begin(const void *left, const void *right)
     return a->begin != b->begin ? (a->begin < b->begin ? -1 : 1) : strcmp(a->name, b->name);
 }
 
-/* Tensors must be in the file and must not overlap. */
+/* Check that all tensors are in the file and do not overlap, and make their offsets count from the
+ * start of the file. */
 static int locate_tensors(struct gguf *gguf, const struct cursor *cursor, struct err *err)
 {
     size_t header = (size_t)(cursor->at - gguf->file.bytes);
@@ -381,7 +384,7 @@ const struct gguf_tensor *gguf_find(const struct gguf *gguf, const char *name)
 
 /* --- values of keys --------------------------------------------------------------------------- */
 
-/* An integer as 64 bits; a signed one is sign-extended. */
+/* Return an integer as 64 bits; a signed integer is sign-extended. */
 static uint64_t bits_of(enum gguf_kind kind, const char *bytes)
 {
     size_t size = gguf_kinds[kind].size;

@@ -29,7 +29,7 @@ enum gguf_kind {
     GGUF_KINDS,
 };
 
-/* The bytes of a number, of a text, or of the items of an array. */
+/* The value of a key: a number, a text, or the items of an array. */
 struct gguf_value {
     enum gguf_kind kind;
     enum gguf_kind item_kind; /* kind of an array's items */
@@ -53,7 +53,7 @@ enum {
     GGUF_ALIGNMENT_MAX = 1 << 20,
 };
 
-/* A type of ggml: the numbers and the bytes of a block. */
+/* A number type of ggml: its name, the numbers in a block, and the bytes of a block. */
 struct gguf_type {
     const char *name;
     size_t block, block_bytes;
@@ -81,8 +81,9 @@ struct gguf {
     struct hash_table keys, names;
 };
 
-/* Open a file by its path; or check an open file, which the struct then owns. Errors name a wrong
- * key or tensor, and errors of gguf_open also the file. Nothing is held after a failure. */
+/* gguf_open opens a file by its path; gguf_read checks an open file, which the struct then owns.
+ * Errors name a wrong key or tensor, and errors of gguf_open also name the file. After a failure
+ * there is nothing to release. */
 int gguf_open(struct gguf *gguf, const char *path, struct err *err);
 int gguf_read(struct gguf *gguf, struct file *file, struct err *err);
 void gguf_release(struct gguf *gguf);
@@ -92,7 +93,8 @@ const struct gguf_value *gguf_value(const struct gguf *gguf, const char *key);
 const struct gguf_tensor *gguf_find(const struct gguf *gguf, const char *name);
 
 /* Get the value of a key; `*value` stays unchanged if the file lacks the key. Another kind and a
- * number out of range are refused. Integers may have any width; gguf_double reads them as well. */
+ * number out of range are refused. Integers may have any width, and gguf_double also accepts
+ * integers. */
 int gguf_integer(const struct gguf *gguf, const char *key, long long min, long long max,
                  long long *value, struct err *err);
 int gguf_double(const struct gguf *gguf, const char *key, double min, double max, double *value,
@@ -104,8 +106,8 @@ int gguf_text(const struct gguf *gguf, const char *key, struct gguf_text *text, 
 int gguf_array(const struct gguf *gguf, const char *key, enum gguf_kind item_kind,
                const struct gguf_value **array, struct err *err);
 
-/* gguf_take_text removes the first text from a copy of an array (false: no text is left). gguf_item
- * returns a number of an array. */
+/* gguf_take_text removes the first text from a copy of an array, and returns false if no text is
+ * left. gguf_item returns a number of an array, converted to double. */
 bool gguf_take_text(struct gguf_value *rest, struct gguf_text *text);
 double gguf_item(const struct gguf_value *array, size_t index);
 
@@ -114,5 +116,6 @@ bool gguf_is(struct gguf_text text, const char *other);
 
 enum { GGUF_TYPES = 40 };
 
-extern const struct gguf_type gguf_types[GGUF_TYPES]; /* a row without a name: a number that ggml
-                                                       * does not use */
+extern const struct gguf_type gguf_types[GGUF_TYPES]; /* ggml's types by their numbers; a row
+                                                       * without a name is a number that ggml does
+                                                       * not use */

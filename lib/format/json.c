@@ -23,7 +23,7 @@ enum {
     FOUND_BYTES = 32,
 };
 
-static const char infinity[] = "Infinity"; /* no JSON, but Python writes it */
+static const char infinity[] = "Infinity"; /* not JSON, but Python writes it */
 
 struct scanner {
     const char *start, *end;    /* errors count bytes from `start` */
@@ -43,7 +43,8 @@ static inline int peek(const struct scanner *in, const char *at)
     return at < in->end ? (unsigned char)*at : END;
 }
 
-/* "expected ..., found" the next character: `'x'`, `U+7231`, `the byte 0xff` or `the end`. */
+/* Set the error "expected ..., found" with the next character: `'x'`, `U+7231`, `the byte 0xff` or
+ * `the end`. Returns NULL. */
 static const char *refuse(const struct scanner *in, const char *at, const char *expected)
 {
     char found[FOUND_BYTES] = "the end";
@@ -130,7 +131,8 @@ static const char *scan_unit(const struct scanner *in, const char *at, int *unit
     return at;
 }
 
-/* U+10000 and beyond are escaped as two units, D800-DBFF and DC00-DFFF; a unit alone is refused. */
+/* Scan an escape `\uXXXX`. A character from U+10000 on is escaped as two units, first D800 to DBFF,
+ * then DC00 to DFFF; one such unit alone is refused. */
 static const char *scan_unicode(struct scanner *in, const char *backslash)
 {
     int high = 0, low = 0;
@@ -168,12 +170,14 @@ static const char *scan_character(struct scanner *in, const char *at)
     return length ? at + length : refuse(in, at, "UTF-8");
 }
 
-/* Skip bytes that need neither an escape nor a closer check, but not always all of them. */
+/* plain_end skips bytes of a text that need neither decoding nor a closer check. It may stop early:
+ * scan_text then goes on with scan_character. */
 #ifdef __SSE2__
 
 enum { BLOCK_BYTES = 16, BLOCK_BITS = (1 << BLOCK_BYTES) - 1 };
 
-/* A set of bits, one for each byte whose value, as a signed number, is from `first` to `last`. */
+/* Return a set of bits: bit i is set if byte i of the block, as a signed number, is from `first` to
+ * `last`. */
 static inline unsigned bytes_in(__m128i block, int first, int last)
 {
     __m128i below = _mm_cmplt_epi8(block, _mm_set1_epi8((char)first));
@@ -181,7 +185,8 @@ static inline unsigned bytes_in(__m128i block, int first, int last)
     return (unsigned)_mm_movemask_epi8(_mm_or_si128(below, above)) ^ BLOCK_BITS;
 }
 
-/* A set of bits, one for each byte that is a quote, a backslash or a control. */
+/* Return a set of bits: bit i is set if byte i of the block is a quote, a backslash or a control
+ * character. */
 static inline unsigned bytes_that_stop(__m128i block)
 {
     __m128i quotes = _mm_cmpeq_epi8(block, _mm_set1_epi8('"'));
@@ -190,9 +195,9 @@ static inline unsigned bytes_that_stop(__m128i block)
     return (unsigned)_mm_movemask_epi8(_mm_or_si128(_mm_or_si128(quotes, slashes), controls));
 }
 
-/* C2 to DF begin characters of two bytes and E1 to EC of three, which only need continuation bytes;
- * scan_character checks all others. If a block passes, the result depends on the stop alone:
- * processors need not wait for these checks. */
+/* Bytes C2 to DF begin UTF-8 characters of two bytes, and E1 to EC characters of three; these only
+ * need continuation bytes, and scan_character checks all other characters. If a block passes, the
+ * result depends on the stopping byte alone: processors need not wait for these checks. */
 static inline const char *plain_end(const char *at, const char *end)
 {
     while (end - at >= BLOCK_BYTES) {
@@ -225,7 +230,7 @@ static const char *plain_end(const char *at, const char *end)
 
 #endif
 
-/* Skip a text in quotes. Inlined: for cursors, the compiler can drop the count of bytes. */
+/* Skip a text in quotes. It is inlined to let the compiler drop the count of bytes for cursors. */
 static inline __attribute__((always_inline)) const char *scan_text(struct scanner *in,
                                                                    const char *at)
 {
@@ -396,7 +401,7 @@ static uint32_t read_unit(const char *digits)
                       hex_value(digits[2]) << 4 | hex_value(digits[3]));
 }
 
-/* Decode the escape at `in`, of 2, 6 or 12 bytes; returns how many. */
+/* Decode the escape at `in`, which has 2, 6 or 12 bytes. Returns the number of bytes. */
 static size_t unescape(char **out, const char *in)
 {
     static const char letters[] = "bfnrt";
@@ -407,7 +412,7 @@ static size_t unescape(char **out, const char *in)
         return 2;
     }
     uint32_t c = read_unit(in + 2);
-    bool pair = c >= 0xD800 && c <= 0xDBFF; /* a low half follows: the document was checked */
+    bool pair = c >= 0xD800 && c <= 0xDBFF; /* a low surrogate follows: the document was checked */
     if (pair)
         c = 0x10000 + ((c - 0xD800) << 10) + (read_unit(in + 8) - 0xDC00);
     *out += utf8_encode(*out, c);
@@ -456,14 +461,15 @@ static const struct json *value_of(const cJSON *tree)
     return (const struct json *)tree;
 }
 
-/* cJSON keeps its allocator in a global, which it first sets to malloc: once for all threads. */
+/* Set cJSON's allocator. This runs once for all threads, as cJSON keeps the allocator in a global
+ * variable. */
 static void hook(void)
 {
     cJSON_InitHooks(&(cJSON_Hooks){heap_hook, heap_free});
 }
 
-/* The tree of a checked document; NULL: there is no memory. In cJSON a number that is too large
- * stands for Infinity. */
+/* Make the tree of a checked document; NULL: out of memory. cJSON does not know Infinity, so it
+ * gets a number that is too large for a double in its place. */
 static cJSON *make_tree(const struct scanner *checked)
 {
     static const char too_large[sizeof infinity] = "1e999   ";
@@ -488,7 +494,7 @@ int json_parse(struct json **root, const char *bytes, size_t size, struct err *e
     struct scanner in;
     if (scan_document(&in, NULL, bytes, size, err))
         return -1;
-    if (in.zero) /* in a tree it would end the text */
+    if (in.zero) /* cJSON would end the text at it */
         return err_set(err, "byte %zu: expected no \\u0000 in a text, found one",
                        (size_t)(in.zero - bytes));
     if (in.values > JSON_VALUES_MAX) /* a tree needs up to forty times the bytes of its text */
@@ -584,8 +590,8 @@ bool json_get_integer(const struct json *value, long long min, long long max, lo
     return true;
 }
 
-/* Write the text in quotes, on one line, with escapes for invisible characters, and shortened by
- * "..." if it is too long. */
+/* Write a text in quotes, on one line, with escapes for invisible characters. A text that is too
+ * long is shortened and ends with "...". */
 static void describe_text(const char *bytes, char *text, size_t size)
 {
     enum { TAIL_BYTES = sizeof "...\"" };

@@ -1,6 +1,7 @@
-/* json.h: JSON by RFC 8259, and Infinity, which Python writes; parsed by cJSON after a strict
- * check: cJSON accepts more, and ends texts at U+0000. Getters by name, except json_list and
- * json_object, leave `*out` unchanged if the member is absent.
+/* json.h: reads JSON by RFC 8259, and also the number Infinity, which Python writes. cJSON parses a
+ * document after a strict check, as cJSON accepts more than the RFC, and ends texts at U+0000.
+ * Getters by name, except json_list and json_object, leave `*out` unchanged if the member is
+ * absent.
  *
  *     struct json *root = NULL;
  *     long long layers = 12;
@@ -26,7 +27,8 @@ enum {
     JSON_TEXT_BYTES_MAX = 16 << 20,
 };
 
-/* Skip blanks, fast if they are a line break and a long indentation. */
+/* Skip blanks, fast if they are a line break and a long indentation. Returns the first byte after
+ * them. */
 static inline const char *json_blanks_end(const char *at, const char *end)
 {
     static const uint64_t blanks = 0x2020202020202020u;
@@ -46,7 +48,8 @@ static inline const char *json_blanks_end(const char *at, const char *end)
 
 struct json; /* one value: an object, array, text, number, true, false or null */
 
-/* Parse a document; one with \u0000 or beyond the limits is refused. The caller frees the root. */
+/* Parse a document. A document with \u0000, or beyond the limits above, is refused. The caller
+ * frees the root. */
 int json_parse(struct json **root, const char *bytes, size_t size, struct err *err);
 void json_free(struct json *root);
 
@@ -59,9 +62,9 @@ bool json_is_object(const struct json *value);
 bool json_is_array(const struct json *value);
 bool json_is_null(const struct json *value);
 
-/* Get a value of a type; json_get_integer: a whole number in [min, max] of at most 53 bits. Return
- * false, and leave `*out` unchanged, if the value is of another type. Texts live as long as the
- * root. */
+/* Get a value if it has the type that the function names; json_get_integer gets a whole number in
+ * [min, max] of at most 53 bits. For other values, return false and leave `*out` unchanged. Texts
+ * live as long as the root. */
 bool json_get_text(const struct json *value, const char **out);
 bool json_get_number(const struct json *value, double *out);
 bool json_get_bool(const struct json *value, bool *out);
@@ -70,13 +73,14 @@ bool json_get_integer(const struct json *value, long long min, long long max, lo
 /* Describe a value for a message, as in `"twelve"`, `3.5` or `an array`. Returns `text`. */
 const char *json_describe(const struct json *value, char *text, size_t size);
 
-/* Set the error "field 'NAME': expected ..., found VALUE" (NULL: "nothing"); returns -1. */
+/* Set the error "field 'NAME': expected ..., found VALUE", where a `value` of NULL is described as
+ * "nothing". Returns -1. */
 int json_refuse(const char *field, const struct json *value, const char *expected, struct err *err);
 
 /* Find a member by its exact name, in linear time. NULL: no such member, or not an object. */
 const struct json *json_member(const struct json *object, const char *name);
 
-/* As json_member, but also NULL if the member is null. */
+/* Find a member as json_member does, but return NULL also if the member is null. */
 const struct json *json_given(const struct json *object, const char *name);
 
 /* True if json_member, or a function that calls it, has found this member: the program has asked
@@ -92,9 +96,9 @@ size_t json_count(const struct json *container);
 /* Refuse an object that contains a name twice. */
 int json_unique_keys(const struct json *object, struct err *err);
 
-/* Get a member of a type. If it is absent or null, `*out` stays unchanged. Another type or a number
- * out of range is an error: `field 'n_head': expected an integer from 1 to 4096,
- * found "twelve"`. */
+/* Get a member that must have the type that the function names. If the member is absent or null,
+ * `*out` stays unchanged. Another type or a number out of range is an error: `field 'n_head':
+ * expected an integer from 1 to 4096, found "twelve"`. */
 int json_integer(const struct json *object, const char *name, long long min, long long max,
                  long long *out, struct err *err);
 int json_double(const struct json *object, const char *name, double min, double max, double *out,
@@ -102,7 +106,8 @@ int json_double(const struct json *object, const char *name, double min, double 
 int json_bool(const struct json *object, const char *name, bool *out, struct err *err);
 int json_text(const struct json *object, const char *name, const char **out, struct err *err);
 
-/* Get a member that is an array, or an object; absent or null sets `*out` to NULL. */
+/* Get a member that must be an array (json_list) or an object (json_object). If the member is
+ * absent or null, `*out` becomes NULL. */
 int json_list(const struct json *object, const char *name, const struct json **out,
               struct err *err);
 int json_object(const struct json *object, const char *name, const struct json **out,
@@ -122,8 +127,8 @@ int json_object(const struct json *object, const char *name, const struct json *
  *     }
  */
 
-/* A range of bytes in the document. The span of a text has escapes as written, and no quotes if
- * nothing else is said. */
+/* A range of bytes in the document. The span of a text keeps the escapes as written, and excludes
+ * the quotes unless the function says otherwise. */
 struct json_span {
     const char *bytes;
     size_t size;
@@ -141,7 +146,7 @@ struct json_extent {
 };
 
 struct json_cursor {
-    const char *at; /* the first byte that was not read */
+    const char *at; /* the next byte to read */
     const char *end;
     const struct json_extent *extent; /* large containers that are skipped quickly; NULL: none are
                                        * known */
@@ -154,7 +159,8 @@ int json_cursor_open(struct json_cursor *cursor, struct json_extent *extent, con
                      size_t size, struct err *err);
 struct json_cursor json_cursor_at(struct json_span value);
 
-/* The kind of the next value: '{', '[', '"', 't' or 'f', 'n' for null, '0' for a number. */
+/* The kind of the next value: '{', '[', '"', 't' or 'f', 'n' for null, '0' for a number, or 'I' for
+ * Infinity. */
 static inline char json_cursor_kind(const struct json_cursor *cursor)
 {
     char c = *cursor->at;
@@ -163,7 +169,8 @@ static inline char json_cursor_kind(const struct json_cursor *cursor)
 
 static inline void json_cursor_skip_blanks(struct json_cursor *cursor)
 {
-    cursor->at += cursor->at < cursor->end && *cursor->at == ' '; /* one blank, in most files */
+    cursor->at += cursor->at < cursor->end && *cursor->at == ' '; /* most files have one blank
+                                                                   * here */
     if (cursor->at < cursor->end && (unsigned char)*cursor->at <= ' ')
         cursor->at = json_blanks_end(cursor->at, cursor->end);
 }
@@ -199,13 +206,14 @@ static inline void json_cursor_colon(struct json_cursor *cursor)
 /* Skip a member's name and the colon; returns the name. */
 struct json_span json_cursor_name(struct json_cursor *cursor);
 
-/* Skip a text. json_cursor_read writes the decoded bytes to `out`, which has room for the size of
- * the span, and returns their number. */
+/* json_cursor_text skips a text and returns its span. json_cursor_read writes the decoded bytes of
+ * a text to `out`, which needs room for the size of the span, and returns how many bytes it
+ * wrote. */
 struct json_span json_cursor_text(struct json_cursor *cursor);
 size_t json_cursor_read(struct json_cursor *cursor, char *out);
 
-/* Skip a value; the span of a text includes its quotes. json_cursor_count also counts members or
- * items. */
+/* Skip a value and return its span; the span of a text includes its quotes. json_cursor_count also
+ * sets `*count` to the number of members or items, or to 0 if the value has none. */
 struct json_span json_cursor_value(struct json_cursor *cursor);
 struct json_span json_cursor_count(struct json_cursor *cursor, size_t *count);
 

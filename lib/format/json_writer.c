@@ -8,15 +8,16 @@
 #include "base/num.h"
 #include "base/utf8.h"
 
-enum { ESCAPE_BYTES = 8 }; /* `\u001f` with its closing 0 */
+enum { ESCAPE_BYTES = 8 }; /* an escape such as `\u001f`, with its closing 0 */
 
 /* The characters with a short escape, and the letters that follow the backslash in
  * their escapes. */
 static const char escaped[] = "\"\\\b\f\n\r\t";
 static const char letters[] = "\"\\bfnrt";
 
-/* Control characters are escaped, even C1: some terminals interpret U+009B. In HTML, `<` could end
- * the script; U+2028 and U+2029 are line breaks there. */
+/* True if a character needs no escape. Control characters need one, even those from U+0080 to
+ * U+009F: some terminals interpret U+009B. In HTML, `<` needs one because it could end the script,
+ * and U+2028 and U+2029 because they are line breaks. */
 static bool is_plain(const struct json_writer *json, uint32_t c)
 {
     bool control = c < ' ' || (c >= 0x7f && c < 0xa0);
@@ -25,7 +26,7 @@ static bool is_plain(const struct json_writer *json, uint32_t c)
     return !json->in_html || (c != '<' && c != 0x2028 && c != 0x2029);
 }
 
-/* The number of leading bytes that need no escape. */
+/* Return the number of leading bytes that need no escape. */
 static size_t plain_run(const struct json_writer *json, const char *bytes, size_t size)
 {
     size_t at = 0;
@@ -41,14 +42,15 @@ static size_t plain_run(const struct json_writer *json, const char *bytes, size_
     }
 }
 
-/* Write the escape of the character that ended a run; returns the bytes that were read. */
+/* Write the escape of the first character of `bytes`; an invalid byte becomes U+FFFD. Returns the
+ * number of bytes read. */
 static size_t escape(char text[ESCAPE_BYTES], const char *bytes, size_t size)
 {
     uint32_t c = 0;
     size_t length = utf8_decode(&c, bytes, size);
     const char *at = length && c && c < 0x80 ? strchr(escaped, (int)c) : NULL;
     if (length == 0)
-        strcpy(text, "\xEF\xBF\xBD"); /* U+FFFD */
+        strcpy(text, "\xEF\xBF\xBD"); /* U+FFFD in UTF-8 */
     else if (at)
         snprintf(text, ESCAPE_BYTES, "\\%c", letters[at - escaped]);
     else

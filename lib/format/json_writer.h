@@ -1,8 +1,8 @@
 /* json_writer.h: writes JSON value by value, with commas, to a stream or into memory.
  *
  * `name` is the name of a member, or NULL for an item of an array. A name may begin with a line
- * break and blanks, "\n model", which are written first; "\n " alone: a line break before an item.
- * Write a name that comes from a file or a user with json_put_name, and its value with NULL.
+ * break and blanks, "\n model", which are written first; "\n " alone writes a line break before an
+ * item. Write a name that comes from a file or a user with json_put_name, and its value with NULL.
  *
  *     struct json_writer json = {.stream = &out};
  *     json_put_open(&json, NULL, '{');
@@ -15,23 +15,24 @@
 #include "base/buf.h"
 #include "base/stream.h"
 
-/* First member of a document: its kind, which data/schemas/NAME.json describes, and a version that
- * changes when a member is renamed or removed. */
+/* The first member of a document: the name of its format, which data/schemas/NAME.json describes,
+ * and a version that changes when a member is renamed or removed. */
 #define JSON_FORMAT(name) "attn-cli/" name "/1"
-#define RESULT_FORMAT "attn-cli/result/2" /* tables and tensors: data/schemas/result.json */
+#define RESULT_FORMAT "attn-cli/result/2" /* format of tables and tensors: see
+                                           * data/schemas/result.json */
 
 struct json_writer {
-    struct stream *stream; /* the destination, which keeps the first error; NULL: `buf` */
+    struct stream *stream; /* the destination, which keeps the first error; NULL: write to `buf` */
     struct buf *buf;
     bool compact;  /* write no blank after a comma or a colon */
     bool one_line; /* write no line breaks */
     bool in_html;  /* escape <, U+2028 and U+2029 in texts and names */
-    bool comma;    /* the next value needs a comma */
+    bool comma;    /* true if the next value needs a comma before it */
 };
 
 /* json_put_open begins an object or array with '{' or '[', json_put_close ends it with '}' or ']'.
- * json_put_gap writes white space, "\n ", before the next value; json_put_name writes the value's
- * name, of any bytes. */
+ * json_put_gap writes white space, "\n ", before the next value; json_put_name writes the name of
+ * the next value, which may have any bytes. */
 void json_put_open(struct json_writer *json, const char *name, char bracket);
 void json_put_close(struct json_writer *json, char bracket);
 void json_put_gap(struct json_writer *json, const char *gap);
@@ -49,11 +50,11 @@ void json_put_integer(struct json_writer *json, const char *name, long long valu
 void json_put_integers(struct json_writer *json, const char *name, const size_t *values,
                        size_t count);
 
-/* Write the shortest number that reads back as the same float32, or null if it is not finite; the
- * last function writes a value that is JSON already. */
+/* Write the shortest number that reads back as the same float32, or null if it is not finite;
+ * json_put_raw writes a value that is already JSON. */
 void json_put_float(struct json_writer *json, const char *name, float value);
 void json_put_floats(struct json_writer *json, const char *name, const float *values, size_t count);
 void json_put_raw(struct json_writer *json, const char *name, const char *value);
 
-/* Append a text in quotes. */
+/* Append a text as JSON, in quotes. */
 void json_append_text(struct buf *out, const char *bytes, size_t size);

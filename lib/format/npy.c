@@ -11,13 +11,14 @@
 #include "format/dtype.h"
 
 enum {
-    RANK_MAX = 32, /* the most axes in NumPy 1: the header has room for sizes of 20 digits */
+    RANK_MAX = 32, /* the most axes in NumPy 1; the header has room for that many sizes of 20
+                    * digits */
     ALIGN_BYTES = 64,
     PREFIX_BYTES = 10, /* the magic bytes, the version and the header's length */
 };
 
-/* After the prefix, a Python dictionary, padded with blanks to align the data. The shape is a
- * tuple: `()`, `(3,)`, `(3, 4)`. */
+/* Write a header and return its size in bytes. After the prefix comes a Python dictionary, padded
+ * with blanks to align the data. In it, the shape is a tuple: `()`, `(3,)`, `(3, 4)`. */
 static size_t header_of(char header[NPY_HEADER_BYTES], const char *type, size_t rank,
                         const size_t *shape)
 {
@@ -73,7 +74,7 @@ void npy_begin(struct stream *out, size_t rank, const size_t *shape)
 
 enum { MAGIC_BYTES = 6, DIGITS_MAX = 19 };
 
-/* The header, a Python dictionary, and the data after it. */
+/* The parts of a file: the header, which is a Python dictionary, and the data after it. */
 struct parts {
     const char *header, *data, *end;
 };
@@ -94,7 +95,7 @@ static bool find_parts(struct parts *parts, const struct file *file)
     return true;
 }
 
-/* The text after a key, a colon and spaces; NULL if the key is missing. */
+/* Find the text after a key, a colon and spaces; return NULL if the key is missing. */
 static const char *find_value(const struct parts *parts, const char *key)
 {
     size_t size = strlen(key);
@@ -110,7 +111,7 @@ static bool begins(const struct parts *parts, const char *at, const char *word)
     return at && (size_t)(parts->data - at) >= size && memcmp(at, word, size) == 0;
 }
 
-/* Returns false for anything but a tuple of numbers, and for too many axes. */
+/* Read a shape. Returns false for anything but a tuple of numbers, and for too many axes. */
 static bool read_shape(struct safetensors_entry *entry, const struct parts *parts, const char *at)
 {
     if (!begins(parts, at, "("))

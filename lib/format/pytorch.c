@@ -9,7 +9,7 @@
 
 /* --- the pickle: the opcodes of a dict of tensors, on a stack of values ----------------------- */
 
-/* Letters: a text then describes the kinds of a tuple's items. */
+/* Each kind is a letter: a text can then describe the kinds of a tuple's items. */
 enum pickle_kind {
     PICKLE_NONE = 'N',
     PICKLE_BOOL = 'b',
@@ -35,8 +35,8 @@ struct pickle_value {
     };
 };
 
-/* The updates of all dicts, in order: the dict, with the number of values that follow it, then
- * names and their values in turn. The saved dict has the number 0. */
+/* The updates of all dicts, in order. An update is the dict, with the number of values that follow
+ * it, then names and their values in turn. The saved dict has the number 0. */
 struct pickle {
     struct pickle_value *updates;
     size_t size, dicts;
@@ -120,7 +120,7 @@ static int push(struct pickle_machine *m, struct pickle_value value)
     return 0;
 }
 
-/* Read the next bytes. NULL: too few. */
+/* Read the next `size` bytes. Returns NULL with an error if fewer bytes are left. */
 static const char *read(struct pickle_machine *m, uint64_t size, struct err *err)
 {
     if (size > (size_t)(m->end - m->at)) {
@@ -383,8 +383,8 @@ struct pickle_reading {
     struct arena arena;
 };
 
-/* Find an entry below the root and check its data. A missing entry is an error only if it is
- * `needed`, else NULL. */
+/* Find an entry below the root and check its data. A missing entry is an error if it is `needed`;
+ * otherwise `*entry` becomes NULL. */
 static int find(const struct zip_entry **entry, struct pickle_reading *reading, const char *folder,
                 const struct pickle_value *name, bool needed, struct err *err)
 {
@@ -409,7 +409,7 @@ struct storage_layout {
     size_t count;        /* number of elements of the storage */
     size_t offset;
     size_t strides[SAFETENSORS_RANK_MAX];
-    bool in_rows; /* the elements are contiguous: nothing must be copied */
+    bool in_rows; /* true if the elements are contiguous: nothing must be copied */
 };
 
 static int read_storage(struct storage_layout *layout, struct safetensors_entry *entry,
@@ -429,7 +429,8 @@ static int read_storage(struct storage_layout *layout, struct safetensors_entry 
                    layout->count, dtype_name(entry->dtype), found->size);
 }
 
-/* Read sizes and strides from the last dimension on, which has stride 1 if elements are in rows. */
+/* Read sizes and strides, from the last dimension to the first. The elements are contiguous if each
+ * stride is the product of the sizes after it. */
 static int read_shape(struct storage_layout *layout, struct safetensors_entry *entry,
                       const struct pickle_value *shape, const struct pickle_value *strides,
                       struct err *err)
@@ -461,7 +462,8 @@ static int read_shape(struct storage_layout *layout, struct safetensors_entry *e
                    layout->count);
 }
 
-/* All copies together are at most as large as the file: many tensors could share a storage. */
+/* Copy the elements of a tensor in C order. All copies together may be at most as large as the
+ * file, because many tensors could share a storage. */
 static int copy_rows(struct safetensors_entry *entry, const struct storage_layout *layout,
                      struct pickle_reading *reading, struct err *err)
 {
@@ -505,7 +507,8 @@ static int read_tensor(struct safetensors_entry *entry, struct pickle_reading *r
     return layout.in_rows || !entry->count ? 0 : copy_rows(entry, &layout, reading, err);
 }
 
-/* A name in the saved dict or, if dicts are nested, a name or number in any dict. */
+/* Return the name of a value in a dict; if dicts are nested, a name may be a number. NULL: there is
+ * an error. */
 static const char *read_name(struct pickle_reading *reading, const struct pickle_value *name,
                              struct err *err)
 {
@@ -519,7 +522,8 @@ static const char *read_name(struct pickle_reading *reading, const struct pickle
     return NULL;
 }
 
-/* Read a name and its value as the next entry; `folder`: the name of their dict, or NULL. */
+/* Read a name and its value as the next entry; `folder` is the name of the dict that contains them,
+ * or NULL for the saved dict. */
 static int read_pair(struct pickle_reading *reading, const struct pickle_value *folder,
                      const struct pickle_value *name, struct err *err)
 {
@@ -554,7 +558,7 @@ static int read_updates(struct pickle_reading *reading, const struct pickle *pic
                         struct err *err)
 {
     struct safetensors *tensors = reading->tensors;
-    const struct pickle_value **names = /* names of the dicts in the saved dict */
+    const struct pickle_value **names = /* by a dict's number: its name in the saved dict */
         arena_alloc(&reading->arena, pickle->dicts, sizeof *names, err);
     tensors->entries =
         arena_alloc(&tensors->arena, pickle->size / 2, sizeof *tensors->entries, err);
@@ -581,7 +585,7 @@ static int read_archive(struct pickle_reading *reading, struct err *err)
     struct pickle pickle = {0};
     if (zip_read(&reading->zip, &tensors->file, "torch.save", &reading->arena, err))
         return -1;
-    const struct zip_entry *first = reading->zip.entries; /* data.pkl, as a rule */
+    const struct zip_entry *first = reading->zip.entries; /* usually data.pkl */
     const char *slash = reading->zip.count ? memchr(first->name, '/', first->name_size) : NULL;
     size_t root = slash ? (size_t)(slash + 1 - first->name) : 0;
     reading->root = arena_text(&reading->arena, root ? first->name : "", root, err);

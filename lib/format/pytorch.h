@@ -16,21 +16,22 @@
 
 struct stream;
 
-/* The same as safetensors_open for a file of torch.save. Tensors may share numbers. A tensor that
- * is not contiguous, such as a transpose, is copied; copies larger than the file in all are
- * refused. */
+/* Open a file of torch.save, as safetensors_open opens a safetensors file. Tensors may share
+ * numbers. A tensor that is not contiguous, such as a transpose, is copied; copies that are larger
+ * than the file in total are refused. */
 int pytorch_open(struct safetensors *tensors, const struct folder *folder, const char *name,
                  struct err *err);
 
-/* pytorch_open for a dict that may contain dicts: the tensor 14 of the dict J is named `J.14`, a
- * number becomes a tensor of one I64, and other values are left out. */
+/* Open a file as pytorch_open does, but let the saved dict contain dicts: the tensor 14 of the dict
+ * J is named `J.14`, a number becomes an I64 tensor of one element, and other values are left
+ * out. */
 int pytorch_open_nested(struct safetensors *tensors, const struct folder *folder, const char *name,
                         struct err *err);
 
 /* --- the archive: zip.c ---------------------------------------------------------------------- */
 
 struct zip_entry {
-    const char *name, *data; /* in the file; the name is not 0-terminated */
+    const char *name, *data; /* pointers into the file; the name is not 0-terminated */
     size_t name_size, size;
     uint32_t crc;
     bool checked;
@@ -54,8 +55,9 @@ int zip_read(struct zip *zip, const struct file *file, const char *writer, struc
 int zip_check(struct zip_entry *entry, struct err *err);
 uint32_t zip_crc32(const char *bytes, size_t size);
 
-/* An archive of any size that torch.load and numpy.load read, written without going back, so it can
- * be a pipe: no entry is compressed, and CRC-32 and sizes follow each, in 64 bits.
+/* Writes an archive of any size that torch.load and numpy.load can read. It is written without
+ * seeking, so the output may be a pipe: no entry is compressed, and a CRC-32 and sizes in 64 bits
+ * follow the data of each entry.
  *
  *     struct zip_writer zip = {.out = &stream};
  *     zip_begin(&zip, "archive/version");
@@ -63,7 +65,7 @@ uint32_t zip_crc32(const char *bytes, size_t size);
  *     zip_close(&zip);
  *     if (zip_end(&zip, err)) ... // before the first entry, buf_release(&zip.directory) is enough
  *
- * zip_add is the three calls of an entry. Errors stick to the stream and the directory. */
+ * zip_add makes the three calls for one entry. The stream and the directory keep errors. */
 struct zip_writer {
     struct stream *out;
     struct buf directory;

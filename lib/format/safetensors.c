@@ -18,7 +18,7 @@ enum {
     SHAPE_BYTES = 24 * SAFETENSORS_RANK_MAX,
 };
 
-/* Numbers of shapes and offsets: json.h reads integers below 2^53. */
+/* The numbers that errors expect in shapes and offsets: json.h reads only integers below 2^53. */
 #define NUMBERS "a whole number from 0 to 9007199254740991"
 
 static int read_length(size_t *length, const struct file *file, struct err *err)
@@ -26,7 +26,7 @@ static int read_length(size_t *length, const struct file *file, struct err *err)
     size_t rest = file->size < LENGTH_BYTES ? 0 : file->size - LENGTH_BYTES;
     uint64_t claimed = file->size < LENGTH_BYTES ? 0 : num_of_bytes(file->bytes, LENGTH_BYTES);
     bool has_header = rest && claimed <= rest && memchr("{ \t\n\r", file->bytes[LENGTH_BYTES], 5);
-    /* A header of 640 bytes begins like a pickle. */
+    /* A file with a header of 640 bytes begins like a pickle, so look for a header first. */
     if (!has_header && file_refuse_format(file->bytes, file->size, "a safetensors file", err))
         return -1;
     if (file->size < LENGTH_BYTES)
@@ -52,7 +52,7 @@ static int refuse_field(const char *name, const struct json *field, const char *
 static int check_metadata(const struct json *metadata, struct err *err)
 {
     const char *text = NULL;
-    if (json_is_null(metadata)) /* the reference implementation accepts it */
+    if (json_is_null(metadata)) /* the reference implementation accepts null */
         return 0;
     if (!json_is_object(metadata))
         return refuse_field("__metadata__", metadata, "an object", err);

@@ -30,8 +30,8 @@ struct safetensors_entry {
     size_t shape[SAFETENSORS_RANK_MAX];
     size_t count;      /* number of elements: the product of the shape */
     const void *data;  /* `count` elements of type `dtype`, not aligned */
-    size_t begin, end; /* data_offsets; in other formats only end - begin counts, the bytes in the
-                        * file */
+    size_t begin, end; /* data_offsets; in other formats only end - begin has a meaning: the bytes
+                        * in the file */
 };
 
 struct safetensors {
@@ -49,21 +49,22 @@ struct safetensors {
 int safetensors_open(struct safetensors *tensors, const struct folder *folder, const char *name,
                      struct err *err);
 
-/* Find a tensor by name; NULL: none. */
+/* Find a tensor by name; NULL: there is none with this name. */
 const struct safetensors_entry *safetensors_find(const struct safetensors *tensors,
                                                  const char *name);
 
-/* safetensors_floats: the elements of a tensor in place if they are aligned float32, else NULL.
- * safetensors_row: a row of a matrix in place. */
+/* safetensors_floats returns the elements of a tensor in place if they are aligned float32, else
+ * NULL. safetensors_row returns a row of a matrix in place. */
 const float *safetensors_floats(const struct safetensors_entry *entry);
 const void *safetensors_row(const struct safetensors_entry *entry, size_t row);
 
 void safetensors_release(struct safetensors *tensors);
 
-/* Fill `names`, and refuse a name that occurs twice; also for readers of other formats. */
+/* Fill `tensors->names` from the entries, and refuse a name that occurs twice. Readers of other
+ * formats also call this. */
 int safetensors_list(struct safetensors *tensors, struct err *err);
 
-/* Input of the writer: a dense float32 tensor, and a text of __metadata__. */
+/* Input of safetensors_header: a dense float32 tensor, and a text for __metadata__. */
 struct safetensors_tensor {
     const char *name;
     size_t rank;

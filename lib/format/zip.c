@@ -18,13 +18,14 @@ enum {
     ENTRY_BYTES = 46,   /* an entry of the directory without its name */
     EXTRA_BYTES = 4,    /* kind and size of an extra field */
     END_BYTES = 22,     /* the end record without its comment */
-    LOCATOR_BYTES = 20, /* the locator before the end record, which points to the end record of 64
-                         * bits */
+    LOCATOR_BYTES = 20, /* the locator before the end record, which points to the zip64 end
+                         * record */
     END64_BYTES = 56,
     HAS_DESCRIPTOR = 8, /* flag: CRC-32 and sizes follow the data */
 };
 
-/* The part of the file at `at`; NULL if the file is too short, or the part lacks the mark. */
+/* Return a pointer to the `size` bytes at offset `at`; NULL if the file is too short, or the bytes
+ * do not begin with `mark`. */
 static const char *part(const struct file *file, uint64_t at, uint64_t size, const char *mark)
 {
     if (at > file->size || size > file->size - at)
@@ -36,7 +37,8 @@ struct directory {
     uint64_t count, size, at;
 };
 
-/* True if a field has this value, or all bits set: then a 64-bit field has it. */
+/* True if a field has this value, or has all bits set, which means that a 64-bit field has the
+ * value. */
 static bool holds(const char *field, size_t size, uint64_t value)
 {
     uint64_t found = num_of_bytes(field, size);
@@ -49,11 +51,12 @@ static int refuse_end(struct err *err)
                         "end record, found others: the file is damaged");
 }
 
-/* Read the end record of 64 bits if a locator before `*end` points to one, and set `*end` to it. */
+/* Read the zip64 end record, whose fields have 64 bits, if a locator before `*end` points to one,
+ * and set `*end` to it. */
 static int read_end64(struct directory *directory, const char **end, const struct file *file,
                       struct err *err)
 {
-    /* may wrap around: then there is no locator */
+    /* may wrap around: no locator is found then */
     uint64_t before = (uint64_t)(*end - file->bytes) - LOCATOR_BYTES;
     const char *locator = part(file, before, LOCATOR_BYTES, "PK\6\7");
     if (!locator)
@@ -76,7 +79,7 @@ static int find_directory(struct directory *directory, const struct file *file, 
                           struct err *err)
 {
     const char *end32 = NULL;
-    size_t comment = 0; /* bytes after the end record */
+    size_t comment = 0; /* bytes of the comment after the end record */
     for (; !end32 && comment <= UINT16_MAX && comment + END_BYTES <= file->size; comment++) {
         end32 = part(file, file->size - comment - END_BYTES, END_BYTES, "PK\5\6");
         if (end32 && num_of_bytes(end32 + 20, 2) != comment)
@@ -105,7 +108,7 @@ static int find_directory(struct directory *directory, const struct file *file, 
     return whole ? 0 : refuse_end(err);
 }
 
-/* Read numbers of more than 32 bits from the extra fields. */
+/* Replace numbers that have all 32 bits set with 64-bit numbers from the extra field of kind 1. */
 static void read_large(uint64_t *numbers, size_t count, const char *extra, const char *end)
 {
     while (end - extra >= EXTRA_BYTES) {
@@ -155,7 +158,8 @@ static bool is_confirmed(const struct zip_entry *entry, const char *local, const
     return same && (!described || is_described(entry, file));
 }
 
-/* Read an entry of the directory. Returns its size there, or 0 with `err`. */
+/* Read an entry of the directory. Returns the bytes of the entry in the directory, or 0 with
+ * `err`. */
 static size_t read_entry(struct zip_entry *entry, const char *from, const char *end,
                          const struct file *file, const char *writer, struct err *err)
 {
@@ -229,14 +233,14 @@ int zip_read(struct zip *zip, const struct file *file, const char *writer, struc
 
 /* --- the checksum -------------------------------------------------------------------------------
  *
- * Tables for eight bytes at a time, or carry-less products if the processor has them, which are
- * about as fast as memory. */
+ * The CRC-32 is computed with tables, eight bytes at a time, or with carry-less products if the
+ * processor has them. Carry-less products are about as fast as memory. */
 
 enum { SLICES = 8, BYTE_VALUES = 256 };
 
 static uint32_t add_bytes(uint32_t crc, const char *bytes, size_t size)
 {
-    uint32_t sums[SLICES][BYTE_VALUES]; /* sums[n]: the CRC of each byte followed by n zeros */
+    uint32_t sums[SLICES][BYTE_VALUES]; /* sums[n]: the CRC of each byte followed by n zero bytes */
     for (uint32_t byte = 0; byte < BYTE_VALUES; byte++) {
         uint32_t sum = byte;
         for (int bit = 0; bit < 8; bit++)
@@ -263,7 +267,8 @@ static uint32_t add_bytes(uint32_t crc, const char *bytes, size_t size)
 
 #define IN_CLMUL __attribute__((target("pclmul,sse4.1")))
 
-/* Multiply `before` by the factors, which moves it on by a fixed distance, and add `next`. */
+/* Multiply `before` by the factors, which moves it on by a fixed number of bytes, and add
+ * `next`. */
 IN_CLMUL static __m128i fold(__m128i before, __m128i factors, __m128i next)
 {
     __m128i low = _mm_clmulepi64_si128(before, factors, 0x00);
@@ -296,7 +301,8 @@ IN_CLMUL static uint32_t add_blocks(uint32_t crc, const char *bytes, size_t bloc
 
 #endif
 
-/* The CRC-32 of bytes that follow those whose CRC-32 is `crc`. */
+/* Continue a CRC-32 with more bytes. `crc` is the CRC-32 of the bytes before them; 0: there are
+ * none. */
 static uint32_t add_to_crc(uint32_t crc, const char *bytes, size_t size)
 {
     size_t done = 0;
@@ -331,7 +337,7 @@ int zip_check(struct zip_entry *entry, struct err *err)
 
 enum { VERSION = 45 }; /* version 4.5: archives with fields of 64 bits */
 
-/* Fill fields of 32 bits with ones: an extra field has the number in 64 bits. */
+/* Fill 32-bit fields with ones, which means that an extra field has the number in 64 bits. */
 static void put_all_ones(struct buf *out, size_t bytes)
 {
     buf_repeat(out, "\xff", 1, bytes);
@@ -424,7 +430,7 @@ int zip_end(struct zip_writer *zip, struct err *err)
     buf_integer(out, END64_BYTES - 12, 8); /* bytes that follow in this record */
     buf_integer(out, VERSION, 2);
     buf_integer(out, VERSION, 2);
-    buf_integer(out, 0, 8); /* disks */
+    buf_integer(out, 0, 8); /* two disk numbers */
     buf_integer(out, zip->count, 8);
     buf_integer(out, zip->count, 8);
     buf_integer(out, size, 8);
@@ -432,10 +438,10 @@ int zip_end(struct zip_writer *zip, struct err *err)
     buf_text(out, "PK\6\7");
     buf_integer(out, 0, 4);
     buf_integer(out, at + size, 8);
-    buf_integer(out, 1, 4); /* disks */
+    buf_integer(out, 1, 4); /* number of disks */
     buf_text(out, "PK\5\6");
     buf_integer(out, 0, 4);
-    put_all_ones(out, 12); /* counts, size and where: see the record of 64 bits */
+    put_all_ones(out, 12); /* counts, size and offset: see the 64-bit end record */
     buf_integer(out, 0, 2);
     int failed = buf_check(out, err);
     if (!failed)

@@ -34,7 +34,7 @@ int capture_init(struct capture *capture, const struct selection *selection,
     return 0;
 }
 
-/* Find the heads of keys that the selected heads of a layer use. */
+/* Set `key_heads` to the key/value heads that the selected query heads of a layer use. */
 static int find_key_heads(struct capture *capture, enum site site, size_t layer, struct err *err)
 {
     const struct capture_heads *heads = &capture->query_heads;
@@ -58,7 +58,7 @@ struct array *capture_add(struct capture *capture, size_t text, struct array ite
 {
     struct array_list *list = &capture->lists[text];
     assert(list->count < capture->capacity);
-    if (array_is_of_copies(&item)) { /* copies are all captured, whichever heads are selected */
+    if (array_is_of_copies(&item)) { /* all copies of the residual stream are captured */
         item.heads = (struct axis){.name = "copy",
                                    .numbers = capture->all_heads.items,
                                    .size = config_copies(capture->config)};

@@ -15,14 +15,15 @@
 #include "pass/forward.h"
 #include "pass/tap.h"
 
-/* The tensors of one text, in the order of the pass. */
+/* The captured tensors of one text, in the order in which the pass announces them. */
 struct array_list {
     struct array *items;
     size_t count;
     const char *wanted;    /* the selected queries, such as "0,3-5"; NULL: all */
-    const size_t *queries; /* [query_count] selected queries; NULL: all, or not yet known */
+    const size_t *queries; /* [query_count] their indices; NULL: all queries, or not parsed yet */
     size_t query_count;
-    size_t *rows; /* [tokens] row of each query in lent maps, or ATTENTION_NO_ROW; NULL: not used */
+    size_t *rows; /* [tokens] row of each query in a lent map, ATTENTION_NO_ROW if it is not
+                   * selected; NULL: all queries are selected, or no map was lent yet */
 };
 
 struct capture_heads {
@@ -35,8 +36,8 @@ struct capture {
     const struct config *config;
     struct array_list *lists; /* [texts] a list for each text */
     size_t capacity;          /* arrays that fit into each list */
-    /* selected query heads; their key/value heads in the last captured layer, each shared by
-     * `shared_by` query heads; and all query heads */
+    /* `query_heads`: the selected heads; `key_heads`: the key/value heads that they use in the
+     * layer captured last, each shared by `shared_by` query heads; `all_heads`: all query heads */
     struct capture_heads query_heads, key_heads, all_heads;
     size_t shared_by;
     struct arena *arena;  /* owns the lists, and the names and labels in them */
@@ -47,12 +48,12 @@ struct capture {
 int capture_init(struct capture *capture, const struct selection *selection,
                  const struct config *config, size_t texts, struct arena *arena, struct err *err);
 
-/* A tap_sink and its tap_lender; `context` is the capture. */
+/* capture_sink is a tap_sink, and capture_lend a tap_lender; `context` is the struct capture. */
 int capture_sink(void *context, const struct announcement *seen, struct err *err);
 int capture_lend(void *context, struct attention_map_loan *loan, struct err *err);
 
 /* Append a tensor of the shape of `item` to the list of a text, with the heads and queries of its
- * site that the selection keeps; allocate its values if `has_values`. Heads that an encoder or
- * decoder lacks are left out. Returns the array; NULL with `err`. */
+ * site that the selection keeps; allocate its values if `has_values`. Selected heads that the
+ * tensor's layer does not have are left out. Returns the array; NULL with `err`. */
 struct array *capture_add(struct capture *capture, size_t text, struct array item, bool has_values,
                           struct err *err);

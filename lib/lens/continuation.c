@@ -17,8 +17,8 @@ static const struct config *config_of(const struct continuation *text)
     return &text->viewer->model.config;
 }
 
-/* The tokens of `ids` [count] that are not yet in the cache, as the text of a pass. If rotations
- * depend on the length, all tokens are read again. */
+/* Return the tokens of `ids` [count] that are not yet in the cache, as the text of a pass. If the
+ * rotary angles depend on the text's length, empty the cache first: all tokens are run again. */
 static struct text unread_text(struct continuation *text, const uint32_t *ids, size_t count,
                                struct cache *cache)
 {
@@ -57,7 +57,7 @@ static int keep_logits(void *context, const struct announcement *announced, stru
     return logits ? 0 : -1;
 }
 
-/* The limit of new tokens after a prompt: as requested, else as the model says, else 32. */
+/* Return the limit of new tokens after a prompt: as requested, else the model's limit, else 32. */
 static size_t tokens_after(const struct viewer *viewer, const struct generation_config *generation,
                            size_t prompt)
 {
@@ -77,7 +77,7 @@ size_t continuation_capacity(const struct viewer *viewer,
     return num_min(prompt + tokens, positions ? positions : SIZE_MAX);
 }
 
-/* The number of beams of a search; 0: no search. */
+/* Return the number of beams of a beam search; 0: choose token by token, without a search. */
 static size_t beams_of(const struct viewer *viewer, const struct generation_config *generation)
 {
     size_t beams = generation->beams;
@@ -90,7 +90,8 @@ static size_t beams_of(const struct viewer *viewer, const struct generation_conf
 
 enum { FORBIDDEN = -1000000000 }; /* the score of a token that cannot be chosen */
 
-/* Whether the last `size` - 1 tokens of `ids` [count], followed by `id`, occur earlier in `ids`. */
+/* True if `id`, after the last `size` - 1 tokens of `ids` [count], would repeat `size` tokens that
+ * occur earlier in `ids`. */
 static bool repeats(const uint32_t *ids, size_t count, size_t size, uint32_t id)
 {
     const uint32_t *last = ids + count + 1 - size;
@@ -108,8 +109,9 @@ static bool ends_text(const struct config *config, long long id)
     return ends;
 }
 
-/* Apply the rules of a model with an encoder to logits (or log-probabilities) of the token after
- * `ids` [count]: a forced token gets 0, and tokens that cannot follow get FORBIDDEN. */
+/* Apply the generation rules of a model with an encoder to the logits (or log-probabilities) of the
+ * token after `ids` [count]: a token that must follow gets 0, and each token that cannot follow
+ * gets FORBIDDEN. The scores of other models do not change. */
 static void apply_rules(float *scores, const struct continuation *text, const uint32_t *ids,
                         size_t count)
 {
@@ -134,7 +136,8 @@ static void apply_rules(float *scores, const struct continuation *text, const ui
     }
 }
 
-/* Allocate the tokens, and begin with the text or the ids of the prompt. */
+/* Allocate room for all tokens, and copy the prompt's tokens and text. If the prompt has ids alone,
+ * its text is made from them. */
 static int begin_text(struct continuation *text, const struct tokenized *prompt, struct err *err)
 {
     text->capacity = continuation_capacity(text->viewer, &text->generation, prompt->count);
@@ -249,15 +252,16 @@ void continuation_release(struct continuation *text)
 
 /* --- beam search ---------------------------------------------------------------------------------
  *
- * As in transformers: of each step the most likely candidates are looked at; those that end the
- * text, and are among the first `width`, may replace a finished text with a lower score. */
+ * As in Hugging Face's transformers: each step ranks the most likely candidates of all beams. A
+ * candidate that ends the text, and ranks among the first `width`, may replace a finished text with
+ * a lower score. */
 
-/* A text, including its prompt. */
+/* One text of the search, including its prompt. */
 struct beam {
     struct cache cache;
-    uint32_t *ids; /* [capacity] */
-    double total;  /* log-probability of the new tokens; of a finished text, its score */
-    size_t count;  /* tokens of a finished text; 0: the item is free */
+    uint32_t *ids; /* [capacity] token ids */
+    double total;  /* log-probability of the new tokens; in `ended`, the score of the text */
+    size_t count;  /* tokens of the text in `ended`; 0: this item of `ended` is free */
 };
 
 struct beam_candidate {
@@ -270,12 +274,12 @@ struct beam_search {
     struct continuation *text;
     size_t width;
     struct beam *beams; /* [3, width] memory of `live`, `grown` and `ended` */
-    struct beam *live;  /* [width] current beams; the first `live_count` have a text */
-    struct beam *grown; /* [width] `live` after a step */
+    struct beam *live;  /* [width] current beams; the first `live_count` are in use */
+    struct beam *grown; /* [width] the beams after the current step; then swapped with `live` */
     struct beam *ended; /* [width] finished texts, the best first */
     size_t live_count;
-    struct text *texts;                /* [width] */
-    struct beam_candidate *candidates; /* [width, most] */
+    struct text *texts;                /* [width] tokens of each live beam that its cache lacks */
+    struct beam_candidate *candidates; /* [width, most] possible next tokens of each live beam */
     size_t most;                       /* candidates per beam */
     size_t count;                      /* tokens per beam, including the prompt */
     struct arena arena;                /* memory of the search */
@@ -310,7 +314,7 @@ static int open_search(struct beam_search *search, struct err *err)
     return 0;
 }
 
-/* Add the most likely next tokens of a beam. */
+/* Set the candidates of a beam to its `most` most likely next tokens. */
 static int take_logits(void *context, const struct announcement *announced, struct err *err)
 {
     struct beam_search *search = context;
@@ -322,7 +326,7 @@ static int take_logits(void *context, const struct announcement *announced, stru
     struct likely *best = arena_room(&text->step, search->most, sizeof *best, err);
     if (!best || !scores)
         return -1;
-    tensor_copy(scores, &announced->values); /* one row: the last token's */
+    tensor_copy(scores, &announced->values); /* one row: the logits of the last token */
     double log_sum = logsumexp(scores, count);
     for (size_t i = 0; i < count && has_encoder(config_of(text)); i++)
         scores[i] = (float)((double)scores[i] - log_sum);
@@ -354,14 +358,14 @@ static double penalty_of(const struct beam_search *search)
     return has_encoder(c) ? c->generation.length_penalty : 1;
 }
 
-/* total / (number of new tokens)^penalty, for a text of `count` tokens */
+/* Return total / (number of new tokens)^penalty, for a text of `count` tokens. */
 static double score_of(const struct beam_search *search, double total, size_t count)
 {
     double penalty = penalty_of(search), tokens = (double)(count - search->text->prompt_count);
     return total / (penalty == 1 ? tokens : pow(tokens, penalty));
 }
 
-/* Keep a text that ends with a candidate, if it is among the `width` best finished texts. */
+/* Add the text that ends with a candidate to `ended`, if it is among the `width` best texts. */
 static void keep_ended(struct beam_search *search, const struct beam_candidate *candidate)
 {
     struct beam *ended = search->ended, last = ended[search->width - 1];
@@ -378,7 +382,8 @@ static void keep_ended(struct beam_search *search, const struct beam_candidate *
     last.ids[search->count] = candidate->id;
 }
 
-/* Whether the beams can still lead to a better text than the finished texts. */
+/* True if the search goes on: by the model's rule for early stopping, a live beam may still become
+ * better than the worst of `width` finished texts. */
 static bool may_improve(const struct beam_search *search)
 {
     const struct continuation *text = search->text;
@@ -394,7 +399,7 @@ static bool may_improve(const struct beam_search *search)
                last->total;
 }
 
-/* Choose the most likely candidates of a step; the beams grow by these tokens. */
+/* Extend the beams by the most likely candidates of a step, and keep the texts that end here. */
 static int choose(struct beam_search *search, struct err *err)
 {
     const struct continuation *text = search->text;
@@ -430,7 +435,7 @@ static int choose(struct beam_search *search, struct err *err)
     return 0;
 }
 
-/* Find the continuation with the highest score; its tokens become the forced choices. */
+/* Find the continuation with the highest score, and keep its tokens as `text->forced`. */
 static int search_all(struct continuation *text, struct err *err)
 {
     struct beam_search search = {.text = text, .width = text->generation.beams};
@@ -549,7 +554,8 @@ int continuation_run(struct continuation *text, size_t count, const struct selec
 void continuation_forget(struct continuation *text, size_t count)
 {
     struct cache *cache = &text->cache;
-    bool stays = !cache->mixed || count == cache->before; /* states cannot go back further */
+    bool stays = !cache->mixed || count == cache->before; /* recurrent states can go back only to
+                                                           * `before` tokens */
     if (count < cache->count)
         cache_forget(cache, stays ? count : 0);
 }
@@ -596,8 +602,7 @@ int continuation_translate(struct text_with_source *pair, struct viewer *viewer,
     while (!failed && more)
         failed = continuation_next(&text, &more, err);
     failed = failed || continuation_whole(&pair->text, &text, arena, err);
-    size_t added = text.count - text.prompt_count; /* tokens without the end of the text, which is
-                                                    * also a choice */
+    size_t added = text.count - text.prompt_count; /* new tokens without an end-of-text token */
     if (!failed && !*choices && (*choices = arena_alloc(kept, added + 1, sizeof **choices, err))) {
         memcpy(*choices, text.ids + text.prompt_count, added * sizeof **choices);
         (*choices)[added] = text.chosen;
@@ -649,7 +654,7 @@ int likely_table(struct table *table, const struct likely_best *best, struct are
         if (best->alone)
             rows_float(&rows, (struct column){"probability", .digits = 4},
                        exp_float(likely->logprob));
-        rows_float(&rows, /* not alone: the table of positions gives the unit */
+        rows_float(&rows, /* if it is not alone, the table of positions gives the unit */
                    (struct column){"logprob", .unit = best->alone ? "nats" : NULL, .digits = 4},
                    likely->logprob);
         rows_next(&rows);

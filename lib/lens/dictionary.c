@@ -13,11 +13,12 @@
 
 enum { COLUMNS_AT_ONCE = 4096 };
 
-static const double deviation_epsilon = 1e-5; /* as SAELens adds it */
+static const double deviation_epsilon = 1e-5; /* SAELens adds it to the deviation */
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-/* Cut the last setting off a text, such as ",scale=0.5". NULL: there is none. */
+/* If a text ends with the setting `name`, such as ",scale=0.5", cut the setting off and return its
+ * value. NULL: the text does not end with it. */
 static char *cut_setting(char *text, const char *name)
 {
     char *comma = strrchr(text, ',');
@@ -128,7 +129,8 @@ static float rank_of(const struct dictionary *d, size_t i)
     return d->rank ? d->rank[i] : 1;
 }
 
-/* Of the features, set all but the k largest to 0. */
+/* Set all candidates but the k largest to 0. Features that are 0 or less are candidates only if
+ * `keeps_negative`; ACTIVE_ABSTOPK compares absolute values. */
 static void keep_largest(const struct dictionary *d, float *p, struct ranked_feature *candidates)
 {
     size_t count = 0;
@@ -242,7 +244,7 @@ int dictionary_encode(const struct dictionary *d, struct machine *machine, struc
 
 /* --- decode ----------------------------------------------------------------------------------- */
 
-/* The factor of a row of the decoder, per unit of the feature. */
+/* Return the factor of a feature's decoder row in the reconstruction, per unit of the feature. */
 static double unit_of(const struct dictionary *d, size_t feature)
 {
     double unit = d->finetune ? (double)d->finetune[feature] : 1;
@@ -339,7 +341,8 @@ int feature_edit_check(const struct dictionary *dictionary, const char *words, s
                                  site_name(dictionary->site_out));
 }
 
-/* Copy between a row of a block, whose heads may be apart in memory, and a dense row. */
+/* Copy a row of a block, whose heads may be apart in memory, to a dense row, or back
+ * (`to_block`). */
 static void copy_row(float *dense, const struct edit_block *block, size_t row, bool to_block)
 {
     for (size_t head = 0; head < block->heads; head++) {
@@ -358,7 +361,7 @@ static bool is_listed(const struct edit_indices *list, size_t feature)
     return found;
 }
 
-/* The new value of a feature at a token. */
+/* Return the value of a feature at a token after the edit. */
 static double changed(const struct feature_edit *edit, size_t feature, double value, size_t token)
 {
     switch (edit->op) {
@@ -374,7 +377,7 @@ static double changed(const struct feature_edit *edit, size_t feature, double va
     }
 }
 
-/* Add the changes of the features of a row x; `row` lists its active features. */
+/* Apply an edit to a row x, whose active features `row` lists; `differences` [count] is scratch. */
 static void change_row(const struct feature_edit *edit, float *x, const struct feature_row *row,
                        float *differences, size_t token)
 {
@@ -389,7 +392,7 @@ static void change_row(const struct feature_edit *edit, float *x, const struct f
     dictionary_add(d, x, differences);
 }
 
-/* Without memory the rows become NaN, which the pass reports. */
+/* If memory runs out, each row gets a NaN, which the pass reports. */
 void feature_edit_apply(void *context, const struct edit_block *block)
 {
     const struct feature_edit *edit = context;

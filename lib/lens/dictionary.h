@@ -5,7 +5,7 @@
  *     x₁ = scale_in · norm(x) - b_in
  *     p  = W_enc x₁ + b_enc                                 s = p · rank, or p without one
  *     active: s > 0 and, by the kind, s > threshold; s among the k largest; …
- *     f  = p of the active features, or s if `ranked`       gated: ACTIVE_GATED in dictionary.c
+ *     f  = p of the active features, or s if `ranked`       gated: see ACTIVE_GATED
  *     y  = norm⁻¹((Σ f · (finetune) / (rank if ranked) · W_dec + b_out) / scale_out) + W_skip x
  *
  *     struct dictionary dictionary;
@@ -27,48 +27,51 @@ struct machine;
 enum active {
     ACTIVE_RELU,
     ACTIVE_JUMPRELU, /* s > threshold */
-    ACTIVE_TOPK,     /* the k largest; of equal features, those with lower numbers */
-    ACTIVE_ABSTOPK,  /* the k largest |s|, of either sign */
-    ACTIVE_GROUPMAX, /* the largest of each of k groups of neighbours */
+    ACTIVE_TOPK,     /* the k largest s; among equal s, the features with lower numbers */
+    ACTIVE_ABSTOPK,  /* the k features with the largest |s|, of either sign */
+    ACTIVE_GROUPMAX, /* the largest s in each of k groups of consecutive features */
     ACTIVE_GATED,    /* f = [p + b_gate > 0] · relu(e^r_mag · p + b_mag) */
 };
 
 enum dictionary_norm {
     DICTIONARY_PLAIN,
     DICTIONARY_CONSTANT, /* x · √in / ‖x‖ */
-    DICTIONARY_LAYER,    /* (x - mean) / (deviation + 1e-5), with the divisor in - 1 */
+    DICTIONARY_LAYER,    /* (x - mean) / (deviation + 1e-5); the variance has the divisor in - 1 */
 };
 
 struct dictionary {
-    const char *format; /* "SAELens" */
+    const char *format; /* name of the format, such as "SAELens" */
     enum active active;
     size_t in, out, count, k;
     struct weight encoder; /* [in, count], stored as [count, in] */
-    struct weight decoder; /* [count, out] */
-    struct weight skip;    /* [in, out], stored as [out, in]; none: no such matrix */
-    const float *b_enc, *threshold, *b_gate, *r_mag, *b_mag; /* [count]; NULL: 0 */
-    const float *rank, *finetune;                            /* [count]; NULL: 1 */
-    const float *b_in, *b_out;                               /* [in], [out]; NULL: 0 */
+    struct weight decoder; /* [count, out], a row for each feature */
+    struct weight skip;    /* [in, out], stored as [out, in]; may not exist */
+    const float *b_enc, *threshold, *b_gate, *r_mag, *b_mag; /* [count] vectors; NULL: zeros */
+    const float *rank, *finetune;                            /* [count] factors; NULL: ones */
+    const float *b_in, *b_out;                               /* [in] and [out] vectors; NULL:
+                                                              * zeros */
     double scale_in, scale_out;
     enum dictionary_norm norm;
-    bool restores; /* the norm is undone in y */
+    bool restores; /* the normalisation of x is undone in y */
     bool ranked;
     bool keeps_negative; /* ACTIVE_TOPK: features below 0 may be active */
     bool centers;        /* x is encoded without its mean over channels, which is added to y */
-    bool may_center;     /* the files do not say if rows were centered */
+    bool may_center;     /* the files do not say if rows were centered in training */
     bool knows_begin,
         begins;        /* `knows_begin`: the files say if training texts began with a special token;
                         * `begins`: they did */
     size_t context;    /* tokens of the longest training text; 0: the files do not say */
-    bool of_direction; /* x is the site's row divided by its norm; see dictionary_rows */
+    bool of_direction; /* x is the site's row divided by its root mean square; see
+                        * dictionary_rows */
     enum site site, site_out;
     size_t layer;
-    float epsilon; /* added to the mean square by which a row is divided */
+    float epsilon; /* added to the mean square of a row, whose root divides the row */
     struct dump files;
     struct arena arena;
 };
 
-/* Facts that the reader cannot know from the files, or is told to ignore. */
+/* Facts about a dictionary that the user states: the files lack them, or they replace the facts of
+ * the files. */
 struct dictionary_request {
     const char *path;
     int layer;        /* -1: as the files say */
@@ -79,31 +82,33 @@ struct dictionary_request {
     enum dictionary_center { CENTER_AS_READ, CENTER_ON, CENTER_OFF } center;
 };
 
-/* Read DIR[:LAYER][,site=SITE[:OUTPUT]][,scale=S][,k=K][,center=on|off]. The arena owns texts. */
+/* Read DIR[:LAYER][,site=SITE[:OUTPUT]][,scale=S][,k=K][,center=on|off]. The arena owns strings. */
 int dictionary_request_read(struct dictionary_request *request, const char *text,
                             struct arena *arena, struct err *err);
 
-/* Call `use` with the path of each file that is read for such a request. A bundled dictionary has
- * none. */
+/* Call `use` with the path of each file that dictionary_read reads for a request with this text; a
+ * bundled dictionary has no files. */
 int dictionary_files(const char *text, int (*use)(void *context, const char *path, struct err *err),
                      void *context, struct arena *arena, struct err *err);
 
-/* The model, as far as a reader must know it. */
+/* The properties of the model that the reader of a dictionary needs. */
 struct dictionary_model {
     bool rms, post_norms;
     float epsilon;
 };
 
-/* Read the files of a folder. Refused, by name: settings that encode does not compute, hooks that
- * are no site, tensors of other shapes, numbers that are not finite. dictionary_open also expects
- * that the sites are as wide as the dictionary, and in a layer of the model. */
+/* Read the files of a folder. It is an error if a setting is not implemented by dictionary_encode,
+ * a hook is not a site, a tensor has an unexpected shape or a number is not finite; the message
+ * names it. dictionary_open also checks that the model has the sites in the layer, and that they
+ * are as wide as the dictionary. */
 int dictionary_read(struct dictionary *dictionary, const struct dictionary_request *request,
                     const struct dictionary_model *model, struct err *err);
 int dictionary_open(struct dictionary *dictionary, const struct dictionary_request *request,
                     const struct config *config, struct err *err);
 void dictionary_release(struct dictionary *dictionary);
 
-/* An active feature of a token; all of a token's, in the order of their numbers. */
+/* An active feature of a token. A feature_row lists all active features of a token by ascending
+ * id. */
 struct feature {
     uint32_t id;
     float value;
@@ -114,32 +119,32 @@ struct feature_row {
     size_t count;
 };
 
-/* Turn rows of the site into the rows that are encoded, in place: the same rows, or each divided by
- * its norm. */
+/* Turn rows of the site into the rows that are encoded, in place: if `of_direction`, divide each
+ * row by its root mean square, else change nothing. */
 void dictionary_rows(const struct dictionary *dictionary, struct matrix x);
 
 enum { FEATURE_ROWS = 64 }; /* rows that are encoded at once */
 
-/* Find the active features of each row of x [T, in]. Without a machine, on this thread, with the
- * same bits. The arena owns the features. */
+/* Find the active features of each row of x [T, in]. If `machine` is NULL, compute on the calling
+ * thread, with the same result to the bit. The arena owns the features. */
 int dictionary_encode(const struct dictionary *dictionary, struct machine *machine,
                       struct feature_row *rows, struct matrix x, struct arena *arena,
                       struct err *err);
 
-/* y [T, out]: the reconstruction of x, or of the output of a transcoder. */
+/* Compute y [T, out], the reconstruction of x or, for a transcoder, of the output site. */
 int dictionary_decode(const struct dictionary *dictionary, struct matrix y,
                       const struct feature_row *rows, struct matrix x, struct arena *arena,
                       struct err *err);
 
-/* w [out]: the vector that one unit of a feature adds to y, the reconstruction of x. NULL: the norm
- * does not change x. */
+/* Compute w [out], the vector that one unit of a feature adds to the reconstruction of x. If `x` is
+ * NULL, the result is not scaled by the normalisation of x. */
 void dictionary_direction(const struct dictionary *dictionary, float *w, size_t feature,
                           const float *x);
 
-/* Add to a row x the directions of features times `differences` [count], where these are not 0. */
+/* Add to a row x the direction of each feature times its number in `differences` [count]. */
 void dictionary_add(const struct dictionary *dictionary, float *x, const float *differences);
 
-/* ‖x - y‖ / ‖x‖ */
+/* Return ‖x - y‖ / ‖x‖. */
 double dictionary_error(const float *x, const float *y, size_t count);
 
 /* --- edits of features ------------------------------------------------------------------------
@@ -155,12 +160,12 @@ double dictionary_error(const float *x, const float *y, size_t count);
 
 struct feature_edit {
     const struct dictionary *dictionary;
-    enum edit_op op; /* EDIT_SET, EDIT_SCALE, EDIT_ADD by `number`; EDIT_TAKE: the values `taken` */
-    bool decoded;    /* instead of an edit of features: each row becomes its reconstruction */
+    enum edit_op op; /* EDIT_SET, EDIT_SCALE and EDIT_ADD use `number`; EDIT_TAKE uses `taken` */
+    bool decoded;    /* true: each row becomes its reconstruction, and no feature is edited */
     bool is_mean;    /* `taken` is the mean over the texts of the donor */
     float number;
-    struct edit_indices features; /* none: all */
-    float *taken;                 /* [rows, features of the dictionary], a row for each token */
+    struct edit_indices features; /* the edited features; none listed: all */
+    float *taken;                 /* [rows, dictionary->count] feature values at each token */
     size_t rows;
 };
 
@@ -169,6 +174,6 @@ int feature_edit_check(const struct dictionary *dictionary, const char *words, s
 
 edit_function feature_edit_apply;
 
-/* Set `taken` to values of the texts of a donor at the site. */
+/* Set `taken` to the feature values of a donor's texts at the site, averaged over the texts. */
 int feature_edit_fill(struct feature_edit *edit, const struct edit_donor *donor,
                       struct arena *arena, struct err *err);

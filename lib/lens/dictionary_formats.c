@@ -1,7 +1,7 @@
-/* dictionary_formats.c: the readers of dictionary.h. A format is known by its files. Tables say how
- * each format names and stores its tensors, which activation a word of its config means, where it
- * keeps hooks, and which settings are refused; code does the rest: scales, ranks and folded
- * weights. */
+/* dictionary_formats.c: the readers of dictionary.h. A format is recognised by the names of its
+ * files. Tables say how each format names and stores its tensors, which activation a word of its
+ * config means, where it keeps hooks, and which settings are refused; code does the rest: scales,
+ * ranks and folded weights. */
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -39,11 +39,11 @@ enum format_bit {
 
 enum kind_flags {
     TRANSCODES = 1, /* reads one site and writes another */
-    SKIPS = 2,      /* has a matrix from x to y */
-    SUBTRACTS = 4,  /* the output's bias is subtracted from x, unless it transcodes */
+    SKIPS = 2,      /* has a skip matrix from x to y */
+    SUBTRACTS = 4,  /* b_out is subtracted from x, unless the dictionary is a transcoder */
 };
 
-/* The words for a kind of dictionary in a format's config; case is ignored. */
+/* A kind of dictionary, by its name in a format's config; case is ignored. */
 struct dictionary_kind {
     const char *name;
     enum active active;
@@ -73,8 +73,9 @@ enum { JUMPRELU, TOPK, RELU };
 static const struct dictionary_kind plain_kinds[] = {
     {"jumprelu", ACTIVE_JUMPRELU, 0}, {"topk", ACTIVE_TOPK, 0}, {"relu", ACTIVE_RELU, 0}};
 
-/* As the package does since 2025. Some versions of 2024 multiply activations of the last two kinds
- * by the lengths of their decoder rows, and files do not say which version wrote them. */
+/* The classes of dictionary_learning, as the package has defined them since 2025. Some versions of
+ * 2024 multiply the activations of GatedAutoEncoder and JumpReluAutoEncoder by the lengths of their
+ * decoder rows, and files do not say which version wrote them. */
 static const struct dictionary_kind learning_kinds[] = {
     {"AutoEncoder", ACTIVE_RELU, SUBTRACTS},
     {"AutoEncoderNew", ACTIVE_RELU, 0},
@@ -85,7 +86,7 @@ static const struct dictionary_kind learning_kinds[] = {
     {"JumpReluAutoEncoder", ACTIVE_JUMPRELU, 0},
 };
 
-/* The formats, in the order in which they are looked for. */
+/* The formats, in the order in which find_format tries them. */
 static const struct dictionary_format {
     enum format_bit bit;
     const char *name, *config;
@@ -93,7 +94,7 @@ static const struct dictionary_format {
     const char *field;   /* the setting with the name of a kind; NULL: the first kind */
     const struct dictionary_kind *kinds;
     size_t kind_count;
-    const char *usual; /* the kind if the config has none; NULL: refused */
+    const char *usual; /* the kind if the config names none; NULL: this is an error */
     bool may_lack_config;
 } dictionary_formats[] = {
 #define KINDS(rows) (rows), COUNT_OF(rows)
@@ -124,12 +125,12 @@ static const struct dictionary_format {
 
 enum tensor_role { ENCODER, DECODER, SKIP, B_ENC, B_OUT, THRESHOLD, B_GATE, R_MAG, B_MAG };
 
-/* How a file stores a matrix: an encoder as [in, features], a decoder as [features, out], a skip as
- * [in, out]; or transposed. */
+/* How a file stores a matrix. AS_IT_IS: an encoder as [in, features], a decoder as [features, out],
+ * a skip matrix as [in, out]; TRANSPOSED: with its axes exchanged. */
 enum stored { AS_IT_IS, TRANSPOSED };
 
-/* The names of a format's tensors; of several for a role, the first that is there. A skip matrix
- * that is not optional exists only in a kind which SKIPS. */
+/* The names of a format's tensors. If a role has several names, the first that the file has is
+ * used. A skip matrix that is not optional is read only for a kind with SKIPS. */
 static const struct tensor_row {
     unsigned formats;
     enum tensor_role role;
@@ -171,7 +172,7 @@ static const struct tensor_row {
     {LEARNING, B_MAG, "mag_bias"},
 };
 
-/* Settings that must be absent, false or as expected. */
+/* Settings that must be absent, false or equal to the expected text. */
 static const struct setting_row {
     unsigned formats;
     const char *name, *expected;
@@ -188,8 +189,8 @@ static const struct setting_row {
     {TRACER, "model_kind", "transcoder_set"},
 };
 
-/* Hooks of formats that keep them in the names of folders: a word of the path, and the hooks of the
- * input and the output (NULL: the same). */
+/* Hooks of formats that state them only in the names of folders: a word of the path, and the hooks
+ * of the input and the output (`output` NULL: as the input). */
 static const struct path_row {
     enum format_bit format;
     const char *word, *input, *output;
@@ -205,11 +206,12 @@ static const struct path_row {
     {GEMMA_2, "mlp_out", "blocks.%ld.hook_mlp_out"},
 };
 
-/* TransformerLens' hooks of a layer, and modules of transformers with their input or output. */
+/* The site of each hook of TransformerLens, and of the input or output of modules in Hugging Face's
+ * transformers. */
 static const struct hook_row {
     const char *name;
-    enum site site, with_post_norms; /* `with_post_norms`: the site in models with norms of outputs;
-                                      * 0: the same site */
+    enum site site, with_post_norms; /* `with_post_norms`: the site in models that normalise the
+                                      * outputs of sublayers; 0: the same site */
     bool of_direction;
 } hook_rows[] = {
     {"hook_resid_pre", SITE_RESID_PRE},
@@ -217,7 +219,8 @@ static const struct hook_row {
     {"hook_resid_post", SITE_RESID_POST},
     {"ln1.hook_normalized", SITE_RESID_PRE, .of_direction = true},
     {"ln2.hook_normalized", SITE_RESID_MID, .of_direction = true},
-    {"normalized_1", SITE_RESID_PRE, .of_direction = true}, /* names in requests */
+    /* normalized_1 and normalized_2 are names that only requests use */
+    {"normalized_1", SITE_RESID_PRE, .of_direction = true},
     {"normalized_2", SITE_RESID_MID, .of_direction = true},
     {"attn.hook_q", SITE_Q_PRE},
     {"attn.hook_k", SITE_K_PRE},
@@ -249,21 +252,22 @@ struct sae_reader {
     const struct dictionary_request *request;
     const struct dictionary_model *model;
     const struct dictionary_format *format;
-    unsigned of;               /* the bit of the format */
-    const struct json *config; /* NULL: there is none */
+    unsigned of;               /* the format's enum format_bit */
+    const struct json *config; /* NULL: the folder has no config */
     const struct dictionary_kind *kind;
     bool transcodes;
     int layer; /* the requested layer; -1: none is requested */
     struct folder folder;
-    const char *path;  /* path of the folder, absolute: its names may say the site */
+    const char *path;  /* absolute path of the folder: folder names in it may tell the site */
     const char *file;  /* name of the file with the tensors */
-    const char *where; /* path of that file */
+    const char *where; /* path of the file with the tensors */
     struct err *err;
 };
 
 /* --- settings --------------------------------------------------------------------------------- */
 
-/* The object that has a setting: the config, its metadata, or an object of one of them; or NULL. */
+/* Return the object that has a setting: the config, its metadata, or an object in one of these two;
+ * NULL if the setting is missing. */
 static const struct json *holder(const struct sae_reader *r, const char *name)
 {
     static const char *const inside[] = {NULL, "model_from_pretrained_kwargs",
@@ -318,7 +322,8 @@ static int refuse_settings(const struct sae_reader *r)
     return 0;
 }
 
-/* Choose by a text of the config, ignoring case; `usual` if there is none. */
+/* Set `*index` to the name that a setting of the config has, ignoring case; if the setting is
+ * missing, to `usual`. */
 static int choose(size_t *index, const struct sae_reader *r, const char *name, struct names names,
                   const char *usual)
 {
@@ -352,8 +357,8 @@ static bool find(struct dumped *found, const struct sae_reader *r, const char *n
     return entry;
 }
 
-/* Find the row of a role: the first whose tensor is there, else the first; NULL: the format has no
- * such tensor, or may lack it. */
+/* Return the first row of a role whose tensor the file has. If it has none, return the first row
+ * that is not optional; NULL: there is no such row. */
 static const struct tensor_row *find_row(const struct sae_reader *r, enum tensor_role role)
 {
     const struct tensor_row *missing = NULL;
@@ -404,8 +409,9 @@ static int expect(struct dumped *found, const struct sae_reader *r, const char *
     return 0;
 }
 
-/* Read a matrix [in, out]: kept as rows of `in` numbers, for products, if `by_output`, else as rows
- * of `out`; in place if the file has it so. */
+/* Read a matrix [in, out], and store it as rows of `in` numbers, for products, if `by_output`, else
+ * as rows of `out` numbers. If the file stores it the same way, its memory is used without a
+ * copy. */
 static int take_matrix(const struct sae_reader *r, struct weight *w, const char *name,
                        enum stored stored, bool by_output)
 {
@@ -443,7 +449,7 @@ static int take_matrix(const struct sae_reader *r, struct weight *w, const char 
     return 0;
 }
 
-/* Read a vector of `count` numbers; a single one stands for all. */
+/* Read a vector of `count` numbers; a single number is repeated `count` times. */
 static int take_vector(const struct sae_reader *r, const float **vector, const char *name,
                        size_t count)
 {
@@ -470,7 +476,7 @@ static int take_if_there(const struct sae_reader *r, const float **vector, const
     return find(&found, r, name) ? take_vector(r, vector, name, count) : 0;
 }
 
-/* Read the matrices, and from them the sizes. */
+/* Read the matrices, and take the dictionary's sizes from their shapes. */
 static int take_matrices(const struct sae_reader *r)
 {
     struct dictionary *d = r->d;
@@ -487,7 +493,8 @@ static int take_matrices(const struct sae_reader *r)
                                "transcoder",
                                decoder->name);
     if (r->of & TRACER && found.entry.rank == 2 && find(&bias, r, "b_dec")) {
-        /* files of 2025, whose config has no model_kind, are [channels, features] */
+        /* circuit-tracer's files of 2025, without model_kind in their config, are [channels,
+         * features] */
         const size_t *shape = found.entry.shape, width = bias.entry.count;
         if (shape[0] == width && (shape[1] != width || !setting(r, "model_kind")))
             stored = TRANSPOSED;
@@ -541,8 +548,8 @@ struct hook {
     bool of_direction;
 };
 
-/* Read a hook: [STACK.]blocks.N.REST, layers.N[.REST], h.N[.REST], or one outside of layers. False:
- * the hook is no site, though its layer may be known. */
+/* Parse the name of a hook: [STACK.]blocks.N.REST, layers.N[.REST], h.N[.REST], or a name outside
+ * of layers. Returns false if the hook is not a site; its layer may be set even so. */
 static bool read_hook(struct hook *hook, const char *name, const struct dictionary_model *model)
 {
     static const char *const stacks[] = {"gpt_neox.", "model.", "transformer.", "language_model."};
@@ -566,7 +573,7 @@ static bool read_hook(struct hook *hook, const char *name, const struct dictiona
         hook->layer = (size_t)layer;
         name = at + digits + (at[digits] == '.');
     }
-    size_t index = 0; /* a module's name alone means its output */
+    size_t index = 0; /* the name of a module alone means its output */
     snprintf(output, sizeof output, "%s%soutput", name, *name ? "." : "");
     if (!names_find(&index, names, name, strlen(name)) &&
         !names_find(&index, names, output, strlen(output)))
@@ -594,7 +601,7 @@ static int find_hook(struct hook *hook, const struct sae_reader *r, const char *
                            name, digit, digit);
 }
 
-/* Read a site of a request. */
+/* Parse a site of a request: the name of a site, or normalized_1 or normalized_2. */
 static int parse_site(struct hook *hook, const char *name, size_t size, struct err *err)
 {
     size_t index = 0;
@@ -633,7 +640,7 @@ static int find_hooks(const struct sae_reader *r, const char *hooks[2])
             hooks[i] = arena_format(arena, r->err, "blocks.%d.%s", r->layer, hooks[i]);
     if (r->of & (QWEN | GOODFIRE))
         hooks[0] = arena_format(arena, r->err, "blocks.%d.hook_resid_post", r->layer);
-    if (r->of & SPARSIFY) { /* the folder has the name of the module */
+    if (r->of & SPARSIFY) { /* sparsify names the folder after the module */
         hooks[1] = slash ? slash + 1 : r->path;
         hooks[0] = r->transcodes ? arena_format(arena, r->err, "%s.input", hooks[1]) : hooks[1];
     }
@@ -692,7 +699,7 @@ static int take_sites(const struct sae_reader *r, const char *const hooks[2])
 
 /* --- scales, ranks and what SAELens and TransformerLens fold ---------------------------------- */
 
-/* The version of SAELens as major · 1000 + minor; 0: none is written, so it is old. */
+/* Return the version of SAELens as major · 1000 + minor; 0: the config has none, so it is old. */
 static int saelens_version(const struct sae_reader *r)
 {
     int major = 0, minor = 0;
@@ -757,7 +764,7 @@ static int take_saelens_norm(const struct sae_reader *r)
     return 0;
 }
 
-/* Read factors of features that were learned after all other numbers. */
+/* Read the factors of features that SAELens learned in fine-tuning, after all other weights. */
 static int take_saelens_finetune(const struct sae_reader *r)
 {
     struct dictionary *d = r->d;
@@ -793,7 +800,8 @@ static int take_saelens(const struct sae_reader *r, const char *hook)
     return err_if(take_saelens_norm(r) || take_saelens_finetune(r));
 }
 
-/* Llama Scope and OpenMOSS: the factors √d / (average norm) of input and output, or 1. */
+/* Set the factors of input and output for Llama Scope and OpenMOSS: √d / (average norm) or, if
+ * norm_activation is "inference", 1. */
 static int take_scales(const struct sae_reader *r, const char *const hooks[2])
 {
     static const char *const ways[] = {"dataset-wise", "inference"}, *const sides[] = {"in", "out"};
@@ -819,7 +827,8 @@ static int take_scales(const struct sae_reader *r, const char *const hooks[2])
     return 0;
 }
 
-/* Make an array [count] of a factor, times the lengths of the decoder's rows if `by_length`. */
+/* Make an array [count] of `factor` or, with `by_length`, `factor` times each decoder row's
+ * length. */
 static float *make_ranks(struct dictionary *d, bool by_length, double factor, struct err *err)
 {
     float *ranks = arena_room(&d->arena, d->count, sizeof *ranks, err);
@@ -831,8 +840,8 @@ static float *make_ranks(struct dictionary *d, bool by_length, double factor, st
     return scratch ? ranks : NULL;
 }
 
-/* Read the number of active features: as requested, or of the config, of a tensor of one integer,
- * or of Qwen Scope's folder, "SAE-Res-Qwen3-8B-Base-W64K-L0_50". */
+/* Read the number of active features from the request, else from the config, else from a tensor of
+ * one integer, else from Qwen Scope's folder name, such as "SAE-Res-Qwen3-8B-Base-W64K-L0_50". */
 static int take_k(const struct sae_reader *r)
 {
     const char *name = r->of & LLAMA ? "top_k" : "k";
@@ -869,7 +878,7 @@ static int take_ranks(const struct sae_reader *r)
     const bool is_topk = d->active == ACTIVE_TOPK || d->active == ACTIVE_ABSTOPK;
     const bool by_length = is_true(r, "sparsity_include_decoder_norm") ||
                            (is_topk && is_true(r, "rescale_acts_by_decoder_norm"));
-    /* Llama Scope's threshold is in units of the stream and of decoder rows of length 1 */
+    /* Llama Scope's threshold is in units of the residual stream, for decoder rows of length 1 */
     const double factor = !is_llama ? 1 : 1 / (by_length ? d->scale_out : d->scale_in);
     if ((is_llama ? d->active != ACTIVE_RELU : by_length) &&
         !(d->rank = make_ranks(d, by_length, factor, r->err)))
@@ -903,15 +912,15 @@ static int read_all(struct sae_reader *r)
         subtracts = is_true(r, "apply_decoder_bias_to_pre_encoder") &&
                     (!setting(r, "use_decoder_bias") || is_true(r, "use_decoder_bias"));
     d->b_in = subtracts ? d->b_out : NULL;
-    if (r->of & GEMMA && d->site == SITE_EMBEDDING) /* the dictionary reads rows before Gemma's
-                                                     * factor √C */
+    if (r->of & GEMMA && d->site == SITE_EMBEDDING) /* these dictionaries read the embedding before
+                                                     * Gemma's factor √C */
         d->scale_in = d->scale_out = 1 / sqrt((double)d->in);
     return 0;
 }
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-/* Write a YAML file of lines `key: value` as JSON; lists and nested values are left out. */
+/* Convert a YAML file of lines `key: value` to JSON; lists and nested values are left out. */
 static void json_of_yaml(struct buf *out, const struct file *file)
 {
     const char *end = file->bytes + file->size;
@@ -942,7 +951,8 @@ static void json_of_yaml(struct buf *out, const struct file *file)
     json_put_close(&json, '}');
 }
 
-/* Find the format of a folder's files, and its file of tensors. NULL: none is known. */
+/* Return the format of a folder's files, and set `*tensors` to the name of its file of tensors.
+ * NULL: the files have no known format. */
 static const struct dictionary_format *find_format(const char **tensors, int layer,
                                                    const struct folder *folder, struct arena *arena,
                                                    struct err *err)
@@ -1041,7 +1051,8 @@ static int read_files(struct sae_reader *r)
                : json_read_file(folder, format->config, read_with, r, r->err);
 }
 
-/* Refuse dictionaries beyond the limits that hold in all formats. */
+/* Finish a dictionary of any format: apply the requested centering; refuse sizes that do not
+ * match. */
 static int check(const struct sae_reader *r)
 {
     struct dictionary *d = r->d;

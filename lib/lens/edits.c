@@ -39,7 +39,7 @@ struct edit_axis {
     const char *name;
     size_t count; /* number of positions; 0: the axis has the tokens of a text */
     struct edit_indices *indices;
-    bool of_source; /* tokens of the source */
+    bool of_source; /* true: these are tokens of the source text */
 };
 
 static struct edit_piece trim(const char *at, const char *end)
@@ -67,7 +67,7 @@ static struct edit_piece next_piece(const char **at, const char *end)
 
 /* --- positions -------------------------------------------------------------------------------- */
 
-/* Add `3`, `-1`, `0-2` or `1-` to an axis; to an axis of tokens also `prompt`. */
+/* Add a range, `3`, `-1`, `0-2` or `1-`, to an axis; an axis of tokens also accepts `prompt`. */
 static int add_range(const struct edit_reader *reader, const struct edit_axis *axis,
                      struct edit_piece piece)
 {
@@ -96,9 +96,8 @@ static int add_range(const struct edit_reader *reader, const struct edit_axis *a
     return 0;
 }
 
-/* Add positions to an axis. On an axis of tokens, `@NAME` and, if positions count rows, numbers are
- * replaced by the tokens that tokens_of returns; without tokens_of, only `@NAME` is replaced, by
- * 0. */
+/* Add positions to an axis. On an axis of tokens, `@NAME` and, if `of_rows`, numbers are replaced
+ * by the tokens that tokens_of returns; without tokens_of, only `@NAME` is replaced, by 0. */
 static int add_position(const struct edit_reader *reader, const struct edit_axis *axis,
                         struct edit_piece piece)
 {
@@ -124,8 +123,8 @@ static struct edit_axis layer_axis(struct edit_reader *reader)
                               &reader->edit.layers};
 }
 
-/* The numbers of heads and columns that every layer of the edit has, for the layers named so
- * far. */
+/* Set `*heads` and `*columns` to the numbers that every layer of the edit has: the minimum over the
+ * layers named so far. */
 static void common_sizes(const struct edit_reader *reader, size_t *heads, size_t *columns)
 {
     const struct edits one = {&reader->edit, 1};
@@ -140,7 +139,8 @@ static void common_sizes(const struct edit_reader *reader, size_t *heads, size_t
     }
 }
 
-/* True if an axis of the edited site, of queries or keys, has the tokens of the source. */
+/* True if the edited site's key axis (`of_keys`) or query axis has the tokens of the source
+ * text. */
 static bool counts_source(const struct edit_reader *reader, bool of_keys)
 {
     enum site_branch branch = site_branch(reader->edit.site);
@@ -148,8 +148,8 @@ static bool counts_source(const struct edit_reader *reader, bool of_keys)
     return branch == BRANCH_SOURCE || (of_keys && !at_itself);
 }
 
-/* Find an axis of the edited site by its name. The axis `query` may be called token; heads of
- * keys and values kv_head, even where each head has its own. */
+/* Find an axis of the edited site by its name. The axis `query` may be called token; the heads of
+ * keys and values may be called kv_head, even if no heads share them. */
 static int choose_axis(struct edit_axis *axis, struct edit_reader *reader, struct edit_piece name)
 {
     struct edit *edit = &reader->edit;
@@ -214,7 +214,7 @@ static int check_head(const struct edit_reader *reader, struct edit_piece name,
                      heads_sharing(heads, -1, kv_head, shared_by), (int)number.size, number.at);
 }
 
-/* Parse head=6,token=-1,3: a name applies until the next one. */
+/* Parse positions such as head=6,token=-1,3: a name applies until the next name. */
 static int parse_positions(struct edit_reader *reader, struct edit_piece text)
 {
     struct edit_axis axis = {NULL, 0, NULL};
@@ -275,16 +275,16 @@ static int view_file(struct tensor *values, const struct edit *edit, const struc
     return fits ? 0 : -1;
 }
 
-/* Numbers as a file or a program gives them. */
+/* A tensor of a file, or an array of the calling program, before its conversion to float32. */
 struct numbers_read {
     const char *name;
-    const size_t *shape; /* [rank] */
+    const size_t *shape; /* [rank] size of each axis */
     size_t rank;
     const void *data;
     enum dtype dtype;
 };
 
-/* Copy a tensor of a file, or of the caller, as float32. */
+/* Convert a tensor of a file, or an array of the calling program, to float32. */
 static int copy_array(struct npy *array, const struct numbers_read *from, struct arena *arena,
                       struct err *err)
 {
@@ -311,7 +311,8 @@ static int copy_array(struct npy *array, const struct numbers_read *from, struct
     return 0;
 }
 
-/* Read the tensor of each layer, such as h.2.context, or the named tensor for all layers. */
+/* Read the site's tensor of each layer, such as h.2.context, or the tensor `named` for all
+ * layers. */
 static int read_safetensors(struct npy *arrays, size_t layers, const struct edit_reader *reader,
                             const char *path, const char *named)
 {
@@ -341,7 +342,7 @@ static int read_safetensors(struct npy *arrays, size_t layers, const struct edit
     return err_if(failed);
 }
 
-/* Read llama.cpp's control vector: direction.L is added to the output of layer L. */
+/* Read a control vector of llama.cpp: its tensor direction.L is added to the output of layer L. */
 static int read_control_vector(struct npy *arrays, size_t layers, const struct edit_reader *reader,
                                const char *path)
 {
@@ -404,17 +405,17 @@ static const struct edit_value *find_value(const struct edit_values *values, con
     return NULL;
 }
 
-/* A value [NUMBER *] FILE[:TENSOR]. */
+/* The parts of a value [NUMBER *] FILE[:TENSOR] or [NUMBER *] DICTIONARY#FEATURE. */
 struct file_value {
-    const char *feature; /* the number after `#`: a direction of a dictionary; NULL: a file */
-    const char *star;    /* NULL: no number */
-    const char *path;    /* [path_size], the rest of the text without the tensor */
+    const char *feature; /* digits after `#`: a feature of a dictionary; NULL: this is a file */
+    const char *star;    /* the `*` after a number; NULL: no number */
+    const char *path;    /* [path_size] path of the file or dictionary */
     size_t path_size;
-    const char *named; /* the tensor; NULL: not named */
-    bool is_file;      /* the path ends like a file's, and the sign is not * */
+    const char *named; /* name of the tensor; NULL: not given */
+    bool is_file;      /* the text names a file or dictionary, and the sign is not * */
 };
 
-/* Read the direction of a feature of a dictionary. */
+/* Compute the direction of a feature of a dictionary. */
 static int read_direction(struct npy *array, const struct edit_reader *reader, const char *path,
                           const char *feature)
 {
@@ -438,7 +439,8 @@ static int read_direction(struct npy *array, const struct edit_reader *reader, c
     return err_if(failed);
 }
 
-/* Read the array of each layer; a .npy file, or a value of the caller, serves every layer. */
+/* Read the edit's value from a file, a dictionary or the calling program. Files of named tensors
+ * have an array for each layer; otherwise one array serves every layer. */
 static int open_file(struct edit_reader *reader, const char *path, const struct file_value *form)
 {
     struct arena *arena = reader->list->arena;
@@ -513,7 +515,7 @@ static struct file_value split_file(char sign, const char *text)
     return value;
 }
 
-/* Read [NUMBER *] FILE, or a value of the caller. Returns 1 if the value is neither. */
+/* Read [NUMBER *] FILE, or a value of the calling program. Returns 1 if `text` is neither. */
 static int read_file(struct edit_reader *reader, char sign, const char *text)
 {
     struct edit *edit = &reader->edit;
@@ -530,7 +532,7 @@ static int read_file(struct edit_reader *reader, char sign, const char *text)
     }
     edit->op = sign == '+' ? EDIT_ADD : EDIT_TAKE;
     edit->number = (float)number;
-    if (reader->list->like) { /* `like` has the layers of the file */
+    if (reader->list->like) { /* the edit of `like` has the file's layers */
         const struct edit *like = &reader->list->like->items[reader->list->edits.count];
         edit->layers = like->layers;
         edit->function = like->function;
@@ -591,8 +593,8 @@ static int parse_value(struct edit_reader *reader, char sign, struct edit_piece 
 
 /* --- the three options ------------------------------------------------------------------------ */
 
-/* Add the edit to the list. Refused: a site that none of the edit's layers has, such as one of
- * experts in layers without them. */
+/* Add the edit to the list. It is an error if none of the edit's layers has the site: for example,
+ * a site of experts in layers without experts. */
 static int append(struct edit_reader *reader)
 {
     struct edit *edit = &reader->edit;
@@ -622,7 +624,8 @@ static int append(struct edit_reader *reader)
     return 0;
 }
 
-/* The name after `h.9.` or `enc.0.`, of which `*dot` is the last byte, or NULL. */
+/* Return a site's name without the layer of `h.9.` or `enc.0.` (`enc.` stays). `*dot` is the dot
+ * after the layer; NULL: the name has no layer. */
 static const char *name_after_layer(const char **dot, struct edit_reader *reader,
                                     struct edit_piece name)
 {
@@ -635,7 +638,7 @@ static const char *name_after_layer(const char **dot, struct edit_reader *reader
                         (int)(name.at + name.size - rest), rest);
 }
 
-/* Parse `h.9.context`, `enc.0.weights`, a site's name alone, or one of another program. */
+/* Parse a site: `h.9.context`, `enc.0.weights`, a name without layer, or another program's name. */
 static int parse_site(struct edit_reader *reader, struct edit_piece name)
 {
     enum site *site = &reader->edit.site;
@@ -664,7 +667,7 @@ static int parse_site(struct edit_reader *reader, struct edit_piece name)
     return 0;
 }
 
-/* Find the sign after SITE[POSITIONS], and where the brackets are, if any. */
+/* Return the sign after SITE[POSITIONS]; `*open` and `*close` get the brackets, or NULL. */
 static const char *find_sign(const char *text, const char **open, const char **close)
 {
     *open = strchr(text, '[');
@@ -674,7 +677,7 @@ static const char *find_sign(const char *text, const char **open, const char **c
     return minus && minus < sign ? minus : sign;
 }
 
-/* The value after a sign, without `proj(` and `)`. */
+/* Return the value after a sign, without `proj(` and `)`. */
 static struct edit_piece value_after(const char *sign)
 {
     struct edit_piece value = trim(*sign ? sign + 1 : sign, sign + strlen(sign));
@@ -683,7 +686,7 @@ static struct edit_piece value_after(const char *sign)
     return value;
 }
 
-/* Parse the new value of features. */
+/* Parse the new value of features: a number, mean, from or decoded. */
 static int parse_feature_value(struct edit_reader *reader, char sign, struct edit_piece value)
 {
     const char *text = arena_text(reader->list->arena, value.at, value.size, reader->err);
@@ -715,7 +718,7 @@ static int parse_feature_value(struct edit_reader *reader, char sign, struct edi
                            text);
 }
 
-/* Parse `features[feature=27,token=-1] = 0`: an edit for each dictionary of the list. */
+/* Parse `features[feature=27,token=-1] = 0`, and append an edit for each dictionary of the list. */
 static int parse_features(struct edit_reader *reader, struct edit_piece positions, char sign,
                           struct edit_piece value)
 {
@@ -772,7 +775,7 @@ static int parse_words(struct edit_reader *reader, const char *text)
                   parse_value(reader, *sign, value_after(sign)) || append(reader));
 }
 
-/* Parse `9.6`, or `9`: all heads. */
+/* Parse `9.6` (layer 9, head 6) or `9` (all heads of layer 9). */
 static int parse_heads(struct edit_reader *reader, struct edit_piece piece)
 {
     const struct edit_axis layers = layer_axis(reader);
@@ -815,7 +818,7 @@ static bool is_ahead(const struct edit *edit)
     return ahead;
 }
 
-/* Parse 4:2, 9:4:2 or 9.6:4:2. */
+/* Parse QUERY:KEY, after an optional layer or head: 4:2, 9:4:2 or 9.6:4:2. */
 static int parse_knockout(struct edit_reader *reader, const char *text)
 {
     struct edit *edit = &reader->edit;
@@ -826,7 +829,7 @@ static int parse_knockout(struct edit_reader *reader, const char *text)
     const struct site_word word = {reader->words, masked, strlen(masked), false};
     enum site site;
     if (selection_site(&site, &word, reader->config, reader->err))
-        return -1; /* no layer attends */
+        return -1; /* the model has no attention */
     for (const char *at = text; at <= end;) {
         struct edit_piece piece = next_piece(&at, end);
         const char *second = platform_last_byte(piece.at, ':', piece.size);
@@ -917,13 +920,13 @@ struct gathering {
     struct viewer *viewer;
     struct selection selection;
     struct text_mean mean;
-    bool stores;         /* the values of all layers go to the store */
-    struct arena *arena; /* owns the values */
+    bool stores;         /* true: the values of all layers go to the store */
+    struct arena *arena; /* owns the values: the arena of the store or of the list */
     struct arena pass;   /* memory of one pass */
     struct err *err;
 };
 
-/* The values of an edit in the store; NULL: none. */
+/* Return the values of an edit in the store; NULL: the store does not have them. */
 static const struct edit_stored *find_stored(const struct edit_list *list, size_t edit)
 {
     const struct edit_store *store = list->store;
@@ -951,13 +954,14 @@ void edit_store_release(struct edit_store *store)
     *store = (struct edit_store){0};
 }
 
-/* The number of arrays of an edit in a layer: one, or for `= resample` one for each text. */
+/* Return how many arrays an edit needs in a layer: 1 or, for `= resample`, one for each text. */
 static size_t count_texts(const struct edit_list *list, size_t edit, const struct edit_texts *texts)
 {
     return list->value_origins[edit].origin == EDIT_RESAMPLE ? texts->reference_count : 1;
 }
 
-/* Set `stores` and `arena`: the values of all layers go to the store if they fit into it. */
+/* Decide if the values of all layers go to the store: set `stores` if they fit into it, and `arena`
+ * to the arena that owns them. */
 static void choose_store(struct gathering *gathering, const struct edit_texts *texts,
                          size_t longest)
 {
@@ -1057,7 +1061,8 @@ static int store_values(const struct gathering *gathering)
     return key ? 0 : -1;
 }
 
-/* Copy the tensors of text `number` of an origin to the donors that use it. */
+/* Copy the tensors of the text with this number and origin to the donors of edits of this
+ * origin. */
 static int keep(struct gathering *gathering, const struct report *report, enum edit_origin origin,
                 size_t number)
 {
@@ -1085,7 +1090,8 @@ static int keep(struct gathering *gathering, const struct report *report, enum e
     return 0;
 }
 
-/* Run the reference texts, and the text of `= from` after them. */
+/* Run the reference texts, then the text of `= from`; keep their values and, for `= mean`, the mean
+ * over the reference texts. */
 static int gather(struct gathering *gathering, const struct edit_texts *texts)
 {
     struct report report;

@@ -41,7 +41,7 @@ struct value_origin {
     uint64_t seed;
 };
 
-/* A value of the program that calls the library, by its name. */
+/* A named value that the program calling the library provides. */
 struct edit_value {
     const char *name;
     struct npy array;
@@ -54,17 +54,18 @@ struct edit_values {
     size_t count;
 };
 
-/* Values of other texts that several lists share: the lists of the settings of a sweep. Begin with
- * zeros; release the store when no list is used any more. */
+/* Values of other texts that several lists share, such as the lists of a sweep's settings.
+ * Initialise a store with zeros; release it when no list uses it any more. */
 struct edit_store {
-    struct edit_stored *items; /* [count] */
+    struct edit_stored *items; /* [count] values of one site and origin each */
     size_t count;
     double bytes;
     struct arena arena;
 };
 
 struct edit_list {
-    const struct config *config; /* with the attention mechanism; only edit_list_add reads it */
+    const struct config *config; /* the model's config with its attention mechanism; only
+                                  * edit_list_add reads it */
     struct arena *arena;
     struct edit_values values;
     const struct dictionary *dictionaries; /* [dictionary_count] dictionaries whose features are
@@ -73,37 +74,40 @@ struct edit_list {
     struct edits edits;
     struct edit *items;
     struct value_origin *value_origins;
-    unsigned origins;         /* one bit for each origin of values that edits use */
-    struct edit_store *store; /* NULL: none */
+    unsigned origins;         /* a bit 1 << origin for each enum edit_origin that the edits use */
+    struct edit_store *store; /* values shared with other lists; NULL: none */
     const char *key;          /* key in the store: lists with the same key have the same values */
-    const struct edit_list *like; /* list of the same edits, with values; NULL: read the values */
-    bool of_rows; /* positions count rows: words, or tokens after a beginning token */
-    bool by_text; /* set if positions by name or of rows occur: texts may differ in their tokens */
-    /* Returns the tokens, "4-5,7", of a position by name or of rows; NULL: an error. NULL function:
-     * the tokens are not known. */
+    const struct edit_list *like; /* list of the same edits, whose values are used again; NULL: read
+                                   * the values */
+    bool of_rows; /* token positions count rows: words, or tokens after a beginning token */
+    bool by_text; /* set if a position is a name or a row, which may be other tokens in each text */
+    /* Returns the tokens, such as "4-5,7", of a position that is a name or a row; NULL: an error.
+     * The function is NULL if the tokens are not known. */
     const char *(*tokens_of)(void *context, bool of_source, const char *position, size_t size);
     void *context;
-    site_note *note; /* gets a line for each name of another program; NULL: none does */
+    site_note *note; /* is called for each site that has another program's name; NULL: none is */
 };
 
 /* Parse the value of an option. EDIT_WORDS accepts several edits separated by `;`. Arrays are
- * [channels], [tokens, channels] or [heads, tokens, channels]; one token or head serves all. */
+ * [channels], [tokens, channels] or [heads, tokens, channels]; a single token or head is
+ * repeated. */
 int edit_list_add(struct edit_list *list, enum edit_form form, const char *text, struct err *err);
 
 /* Call `use` with the path of each file that a value of --edit or --ablate names. */
 int edit_files(const char *edit, int (*use)(void *context, const char *path, struct err *err),
                void *context, struct arena *arena, struct err *err);
 
-/* Texts for `= mean` and `= resample`, and for `= from` (NULL: none). */
+/* `reference`: texts for `= mean` and `= resample`; `from`: text for `= from`, NULL if there is
+ * none. */
 struct edit_texts {
     const struct text_with_source *reference;
     size_t reference_count;
     const struct text_with_source *from;
 };
 
-/* Run the texts without edits, and copy the values; if the list has a store, copy the values of all
- * layers to it, unless it would exceed 256 MiB. Each origin used must have a text, unless the
- * values are stored. */
+/* Run the texts without edits, and copy the values that the edits use. If the list has a store,
+ * copy the values of all layers to the store, unless it would exceed 256 MiB. Each origin that
+ * edits use must have a text, unless its values are stored. */
 int edit_list_fill(struct edit_list *list, struct viewer *viewer, const struct edit_texts *texts,
                    struct err *err);
 

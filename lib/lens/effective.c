@@ -12,11 +12,11 @@
 #include "model/score_rule.h"
 #include "pass/tap.h"
 
-/* What effective sites, such as rollout, are computed from: sites of the layers that need them. */
+/* The tensors of a layer that are kept to compute effective sites, such as rollout. */
 enum ingredient { HELD_STREAM, HELD_VALUES, HELD_WEIGHTS, HELD_CONTEXT, INGREDIENTS };
 
-/* The site of the numbers that multiply values: weights, or their differences, if two heads make
- * one context. */
+/* Return the site of the map that multiplies the values: the attention weights or, if two heads
+ * make one context, the differences of their weights. */
 static enum site map_of(const struct config *config)
 {
     return context_map(stack_head(config, BRANCH_TEXT, 0));
@@ -30,9 +30,9 @@ static bool pairs_heads(const struct config *config)
 /* The state of one text during its pass. */
 struct held_text {
     float *held[INGREDIENTS]; /* contiguous values of the current layer */
-    size_t room[INGREDIENTS]; /* floats allocated for each of `held`: layers may differ */
+    size_t room[INGREDIENTS]; /* number of floats allocated for each of `held`; layers may differ */
     size_t queries, keys;
-    double *rollout; /* [T, T] product of all layers so far */
+    double *rollout; /* [T, T] rollout of the layers so far; NULL: no layer yet */
 };
 
 struct effective {
@@ -83,7 +83,7 @@ static const struct head_rule *heads_of(const struct effective *e, const struct 
     return stack_head(e->run->config, BRANCH_TEXT, (size_t)of->layer);
 }
 
-/* The values [S, width] of a context. */
+/* Return the values [keys, context_width] that the weights of a head multiply. */
 static const float *values_of(const struct held_text *text, const struct head_rule *rule,
                               size_t head)
 {
@@ -92,7 +92,7 @@ static const float *values_of(const struct held_text *text, const struct head_ru
 
 /* --- weights times norms of values ------------------------------------------------------------ */
 
-/* The factor of a norm of contexts, at each query of a head. */
+/* Set `factors` to the factors of a head's context, at each query, in the norm of contexts. */
 static int scale_queries(double *factors, const struct effective *e,
                          const struct announcement *announced, size_t head, struct err *err)
 {
@@ -109,8 +109,8 @@ static int scale_queries(double *factors, const struct effective *e,
     return 0;
 }
 
-/* Compute |a| times the norm of v W_O, which equals |a v W_O|; or of v, if there is no W_O or the
- * site is value_weighted. A norm of contexts counts as their multiplication by a number. */
+/* Compute |a| · ‖v W_O‖, which equals ‖a v W_O‖; for value_weighted, or without W_O, compute |a| ·
+ * ‖v‖. A norm of contexts counts as one factor for each query. */
 static int make_weighted(const struct effective *e, const struct announcement *announced,
                          enum site site, struct err *err)
 {
@@ -160,7 +160,7 @@ static int make_weighted(const struct effective *e, const struct announcement *a
 /* --- attention rollout ------------------------------------------------------------------------ */
 
 /* rollout = mixed · rollout, starting with the identity matrix I; mixed = (mean a + I) / 2 or,
- * without a residual stream, mean a. */
+ * without a residual stream, mean a. `mean a` is the mean of the attention weights over heads. */
 static int make_rollout(const struct effective *e, const struct announcement *announced,
                         enum site site, struct err *err)
 {
@@ -194,7 +194,8 @@ static int make_rollout(const struct effective *e, const struct announcement *an
 
 /* --- value zeroing: change of a layer's output without the values of a token ------------------ */
 
-/* 1 - cosine; 1 if one row is zero. Equal rows, which edits may produce, give exactly 0. */
+/* Return 1 - cosine; 1 if exactly one row is zero. Equal rows, which edits may produce, give
+ * exactly 0. */
 static double cosine_distance(const float *a, const float *b, size_t count)
 {
     double length_a = sqrt(dot_rows(a, a, count)), length_b = sqrt(dot_rows(b, b, count));
@@ -204,8 +205,9 @@ static double cosine_distance(const float *a, const float *b, size_t count)
     return lengths > 0 ? fmax(1 - dot_rows(a, b, count) / lengths, 0) : length_a != length_b;
 }
 
-/* distances [T]: how much the layer's output at a query changes without each key. Row `key` of the
- * context [H · dv] is without the values of that key; the last row is complete. */
+/* Set distances [keys]: how much the layer's output at a query changes if a key's values are left
+ * out. Row `key` of the context [keys + 1, H · dv] leaves out the values of that key; the last row
+ * is complete. */
 static int measure_query(double *distances, const struct effective *e,
                          const struct announcement *announced, size_t query, struct err *err)
 {
@@ -247,8 +249,8 @@ static int measure_query(double *distances, const struct effective *e,
     return err_if(failed);
 }
 
-/* Compute value zeroing. An edited context is first computed without its edits, which measure_query
- * applies to each of its rows. */
+/* Compute value zeroing. If edits change the context, compute it first without edits, since
+ * measure_query applies the edits to each of its rows. */
 static int make_zeroing(const struct effective *e, const struct announcement *announced,
                         enum site site, struct err *err)
 {
@@ -273,7 +275,7 @@ static int make_zeroing(const struct effective *e, const struct announcement *an
         if (measure_query(square + query * keys, e, announced, query, err))
             return -1;
     for (double *row = square; row < square + keys * keys; row += keys) {
-        double sum = 0; /* rows sum to 1, or are all 0 */
+        double sum = 0; /* divide each row by its sum, unless it is all 0 */
         for (size_t i = 0; i < keys; i++)
             sum += row[i];
         for (size_t i = 0; i < keys && sum > 0; i++)
@@ -292,7 +294,7 @@ void visible_row(struct edit_block block, const struct score_rule *rule, const s
     size_t count = score_keys(rule, block.first_row, block.columns, memory, memory + block.columns);
     while (count-- > 0)
         block.data[memory[count]] = 1;
-    for (size_t i = 0; edits && i < edits->count; i++) { /* other edits hide no key */
+    for (size_t i = 0; edits && i < edits->count; i++) { /* only EDIT_FORBID hides keys */
         struct edits one = *edits;
         one.items += i;
         one.count = one.items->op == EDIT_FORBID;
@@ -300,7 +302,8 @@ void visible_row(struct edit_block block, const struct score_rule *rule, const s
     }
 }
 
-/* Entropies of the rows of weights, or their shares, as `site` says; of any attention. */
+/* Announce the entropy of each row of weights (SITE_ENTROPY) or its share of the largest possible
+ * entropy (SITE_ENTROPY_SHARE), in any branch. */
 static int make_entropy(const struct effective *e, const struct announcement *announced,
                         enum site site, struct err *err)
 {
@@ -349,13 +352,13 @@ static int make_entropy(const struct effective *e, const struct announcement *an
 
 /* --- the tap ---------------------------------------------------------------------------------- */
 
-/* Inputs other than `from`: the numbers that multiply values; the same in all layers below; values;
- * the stream. */
+/* Inputs of a maker besides `from`. OF_MAP: the map that multiplies the values; OF_MAPS_BELOW: the
+ * maps of all lower layers; OF_VALUES: the values; OF_STREAM: the residual stream. */
 enum { OF_MAP = 1 << 0, OF_MAPS_BELOW = 1 << 1, OF_VALUES = 1 << 2, OF_STREAM = 1 << 3 };
 
-/* Effective sites in the order of their announcements. Each is made when its last input is
- * announced: `from` or, where two heads make one context, `from_pairs`. `make` NULL: the input is
- * announced as the site, and the viewer makes masks of these scores. */
+/* Effective sites, in the order in which they are announced. Each is made when its last input is
+ * announced: `from` or, if two heads make one context, `from_pairs`. If `make` is NULL, the input
+ * is announced under the site's name, and the viewer turns these scores into masks. */
 static const struct maker {
     enum site site, from, from_pairs;
     int (*make)(const struct effective *, const struct announcement *, enum site, struct err *);
@@ -373,13 +376,13 @@ static const struct maker {
 
 enum { MAKERS = sizeof makers / sizeof *makers };
 
-/* The last input of a maker. */
+/* Return the site whose announcement completes a maker's inputs. */
 static enum site input_of(const struct maker *maker, const struct config *config)
 {
     return pairs_heads(config) ? maker->from_pairs : maker->from;
 }
 
-/* Put the values of two heads side by side, in place. */
+/* Two heads make one context: put their values side by side, in place. */
 static int pair_values(const struct effective *e, const struct announcement *announced,
                        float *values, struct err *err)
 {
@@ -440,7 +443,8 @@ static int sink(void *context, const struct announcement *announced, struct err 
     return 0;
 }
 
-/* Watch the inputs of each site: in its layer, or for rollout in all layers up to it. */
+/* Watch the inputs of each selected effective site in its layer or, for rollout, in all layers up
+ * to it. `*tap` becomes a tap that computes the effective sites. */
 int effective_begin(const struct selection *selection, const struct run *run, struct watch *watch,
                     struct tap *tap, struct arena *arena, struct err *err)
 {

@@ -18,7 +18,7 @@ static struct label keep_label(const struct label *label, struct arena *arena, s
     return (struct label){kept[0], kept[1], kept[2]};
 }
 
-/* A row's cell of a column: a key, or the sum of a result. */
+/* One cell of a row: a key, or the sum of the values of a result. */
 struct mean_cell {
     long long integer;
     struct label label; /* the key, if it is no integer */
@@ -27,21 +27,20 @@ struct mean_cell {
 };
 
 struct mean_row {
-    struct mean_cell *cells; /* [like.count] */
+    struct mean_cell *cells; /* [like.count] a cell for each column */
     size_t count;            /* number of added rows */
 };
 
-/* The sums of a table's rows: rows have a common sum if they agree in all keys except averaged
- * ones. */
+/* The sums of a table's rows. Rows that agree in all keys, except averaged keys, are added up. */
 struct table_mean {
     struct derivation how;
     struct table like;        /* the first table; its values are not used */
-    struct mean_row *rows;    /* [count] */
-    struct mean_cell *wanted; /* keys to look up */
+    struct mean_row *rows;    /* [count] the sums */
+    struct mean_cell *wanted; /* [like.count] keys of the row to look up */
     size_t count;
 };
 
-/* True for the key of heads or layers if it is averaged over. */
+/* True if a column is the key `head` or `layer` and the mean is over these. */
 static bool column_is_averaged(const struct column *column, const struct derivation *how)
 {
     return column->flags & COLUMN_KEY &&
@@ -81,7 +80,7 @@ static int begin_table(struct table_mean *mean, const struct table *table, struc
     return err_if(err->kind);
 }
 
-/* Read the keys of a row; false if one is missing. */
+/* Read the keys of a row into `wanted`; false if a key is missing. */
 static bool parse_keys(struct table_mean *mean, const struct table *table, size_t row)
 {
     for (size_t i = 0; i < table->count; i++) {
@@ -110,8 +109,8 @@ static bool is_wanted(const struct table_mean *mean, const struct mean_row *row)
     return true;
 }
 
-/* Find the row with the wanted keys, among `known` rows from `*at` on, or insert a new row there.
- * NULL with `err`. */
+/* Find the row with the wanted keys among the first `known` rows, starting the search at `*at`; if
+ * there is none, insert a new row at `*at`. NULL with `err`. */
 static struct mean_row *find_row(struct table_mean *mean, size_t *at, size_t known,
                                  struct arena *arena, struct err *err)
 {
@@ -135,9 +134,9 @@ static struct mean_row *find_row(struct table_mean *mean, size_t *at, size_t kno
     return &mean->rows[*at];
 }
 
-/* Add the rows of a table. Over texts, rows with a position are matched by it, not by token: the
- * only other keys are the model, the layer and the head. Missing values, and rows in which a key is
- * missing, are skipped. A table that lacks a column of the first one is a usage error. */
+/* Add the rows of a table. For a mean over texts, rows with a position are matched by the position,
+ * not by the token, and otherwise by model, layer and head. Missing values, and rows in which a key
+ * is missing, are skipped. A table that lacks a column of the first table is a usage error. */
 static int add_table(struct table_mean *mean, const struct table *table, struct arena *arena,
                      struct err *err)
 {
@@ -148,7 +147,8 @@ static int add_table(struct table_mean *mean, const struct table *table, struct 
             return err_usage(err, "--mean: expected the column '%s' for all texts as for the first",
                              mean->like.columns[i].name);
     assert(table->count == mean->like.count);
-    bool all_differ = mean->how.mean_of_texts && !mean->count; /* first text: no rows to look up */
+    bool all_differ = mean->how.mean_of_texts && !mean->count; /* in the first text, all rows
+                                                                * differ */
     for (size_t row = 0, at = 0; row < table->rows.size; row++) {
         struct mean_row *to = NULL;
         if (!parse_keys(mean, table, row))
@@ -166,7 +166,7 @@ static int add_table(struct table_mean *mean, const struct table *table, struct 
     return 0;
 }
 
-/* Put a row; its last key is its label. */
+/* Write a row of means; `*label` gets its last key. */
 static void put_row(struct table_rows *rows, struct label *label, const struct table_mean *mean,
                     const struct mean_row *row)
 {
@@ -192,8 +192,8 @@ static void put_row(struct table_rows *rows, struct label *label, const struct t
     label->exact = label->plain;
 }
 
-/* The table of means, in the order of the rows. Over texts, the key column `texts` contains
- * counts. */
+/* Make the table of means, in the order of the summed rows. For a mean over texts, the key column
+ * `texts` has the number of texts of each row. */
 static int make_table(struct table *table, const struct table_mean *mean, struct arena *arena,
                       struct err *err)
 {
@@ -213,7 +213,7 @@ static int make_table(struct table *table, const struct table_mean *mean, struct
     table->rows = (struct axis){name, mean->count, labels, 0, NULL};
     table->note = mean->how.mean_of_texts ? NULL : like->note; /* notes are about a single text */
     table->flags = mean->how.mean_of_texts ? like->flags : 0;
-    table->curves = like->curves || like->running; /* a mean has no running text: tokens differ */
+    table->curves = like->curves || like->running; /* means have no running text: tokens differ */
     return 0;
 }
 
@@ -223,12 +223,12 @@ static int make_table(struct table *table, const struct table_mean *mean, struct
 struct mean_sums {
     struct array kept; /* the tensor without values, as large as in the longest text so far */
     double *values, *visible;
-    double *counts;       /* [rows, columns] texts with this cell */
-    size_t rows, columns; /* allocated size */
+    double *counts;       /* [rows, columns] number of texts that have this cell */
+    size_t rows, columns; /* allocated size of a matrix */
 };
 
-/* Add the matrices of a tensor to the upper left corners of the sums. NaN in a computed tensor is
- * missing. A key is visible if it is visible in any tensor. */
+/* Add the matrices of a tensor to the upper left corners of the sums. In a computed tensor, NaN is
+ * a missing value. A key is visible in the mean if it is visible in any tensor. */
 static void add(struct mean_sums *sums, const struct array *array)
 {
     if (!array->visible)
@@ -266,15 +266,15 @@ static float *divide(const double *values, const struct mean_sums *sums, struct 
     return mean;
 }
 
-/* True if columns are positions, which grow with the longest text. */
+/* True if columns are positions: the longest text then sets their number. */
 static bool grows(const struct array *array)
 {
     return array->name ? strcmp(array->columns.name, "position") == 0
                        : array_has_key_columns(array);
 }
 
-/* Copy the labels and numbers of an axis; an axis of tokens, which are labelled by position, gets
- * none. */
+/* Copy an axis's labels and numbers. An axis of tokens gets none: tokens are labelled by
+ * position. */
 static int keep_axis(struct axis *axis, struct arena *arena, struct err *err)
 {
     static const char *const of_tokens[] = {"token", "key", "position"};
@@ -303,7 +303,8 @@ static int begin_tensor(struct mean_sums *sums, const struct array *array, size_
     *sums = (struct mean_sums){.kept = *array,
                                .rows = array->name ? array->rows.size
                                                    : num_max(longest, array->rows.size)};
-    if (array_selects(array, &array->rows)) /* texts differ in rows: 0 is the first selected */
+    if (array_selects(array, &array->rows)) /* texts differ in their selected rows: row 0 is the
+                                             * first selected */
         sums->kept.rows = (struct axis){.size = array->rows.size};
     if (array_selects(array, &array->columns))
         sums->kept.columns = (struct axis){.size = array->columns.size};
@@ -366,7 +367,8 @@ static int take_mean(struct array *mean, const struct array *parts, size_t count
     return 0;
 }
 
-/* Replace the tensors of each site by their mean over layers, at the index of the first. */
+/* Replace the tensors of each site by one tensor, their mean over layers, at the index of the first
+ * of them. */
 static int join_layers(struct array *arrays, struct report *report, struct arena *arena,
                        struct err *err)
 {
@@ -437,7 +439,8 @@ int report_take_means(struct array *arrays, struct report *report, const struct 
 
 /* --- facts of texts --------------------------------------------------------------------------- */
 
-/* Add up facts with decimals. Facts with texts are equal in all reports; integers are left out. */
+/* Add up facts that are numbers with decimals. Texts are equal in all reports and copied from the
+ * first report; integers are left out. */
 static int add_facts(struct text_mean *mean, const struct table *table, struct err *err)
 {
     bool is_first = !mean->texts;
@@ -510,7 +513,8 @@ int text_mean_add(struct text_mean *mean, const struct report *report, struct er
     return 0;
 }
 
-/* Make an array with the counts of a tensor's cells; one column if columns are not keys. */
+/* Make an array with the number of texts that have each cell of a tensor; if its columns are not
+ * keys, the array has one column. */
 static int count_array(struct array *array, const struct report *report,
                        const struct mean_sums *sums, struct arena *arena, struct err *err)
 {
@@ -534,8 +538,8 @@ static int count_array(struct array *array, const struct report *report,
     return values && array->name ? 0 : -1;
 }
 
-/* Label tokens by position, which all texts share; special tokens without a number as in the first
- * text. */
+/* Label tokens by position, which all texts share. Special tokens without a number get the label
+ * that they have in the first text. */
 static int label_report(struct report *report, const struct text_mean *mean,
                         const struct tokenizer *tokenizer, struct arena *arena, struct err *err)
 {
@@ -611,7 +615,7 @@ int text_mean_report(struct report *report, const struct text_mean *mean,
     report->tables = tables;
     report->table_count = 0;
     for (size_t i = 0; i < mean->first.table_count; i++)
-        if (mean->tables[i].like.columns && /* tables for people have no mean */
+        if (mean->tables[i].like.columns && /* tables with COLUMN_TEXT_ONLY have no mean */
             make_table(&tables[report->table_count++], &mean->tables[i], arena, err))
             return -1;
     for (size_t i = 0; i < count; i++) {

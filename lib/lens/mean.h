@@ -20,21 +20,22 @@ struct text_mean {
     size_t longest;            /* tokens in the longest text or source */
     struct report first;       /* report of the first text */
     struct label start;        /* label of the first text's special token that has no number */
-    struct mean_sums *sums;    /* [first.array_count] */
-    struct table_mean *tables; /* [first.table_count] */
+    struct mean_sums *sums;    /* [first.array_count] sums of each tensor */
+    struct table_mean *tables; /* [first.table_count] sums of each table */
     struct facts *facts;       /* sums of facts with decimals, and texts; NULL: none */
     size_t texts;              /* number of texts added */
     struct arena arena;
 };
 
 /* Add a report with the same tensors as the first report. Computed tensors must have equally many
- * columns, or columns of positions. Tensors and tables are not kept; tables for people are
- * skipped. */
+ * columns, or columns of positions. The numbers of the report are added up, not kept; tables that
+ * only text output shows are skipped. */
 int text_mean_add(struct text_mean *mean, const struct report *report, struct err *err);
 
 /* Make the report of means in `arena`; it borrows from `mean`. Tokens are labelled by position, the
  * vocabulary by its words (tokenizer NULL: by number). With `counts`, for each attention and kind
- * of axes an array SITE.count has the number of texts of each cell. Cells of no text are NaN. */
+ * of axes an array SITE.count has the number of texts of each cell. A cell that no text has is
+ * NaN. */
 int text_mean_report(struct report *report, const struct text_mean *mean,
                      const struct tokenizer *tokenizer, bool counts, struct arena *arena,
                      struct err *err);

@@ -20,7 +20,7 @@ struct pooling_reading {
     struct arena *arena;
 };
 
-/* Read "pooling_mode" or, from before version 5, the members of which one is true. */
+/* Read "pooling_mode" or, in files from before version 5, older members, of which one is true. */
 static int read_pooling(void *context, const struct json *root, struct err *err)
 {
     static const struct {
@@ -59,7 +59,7 @@ static int read_pooling(void *context, const struct json *root, struct err *err)
                      name);
 }
 
-/* Read a tensor of a Dense as floats in the arena. */
+/* Read a tensor of a Dense as floats in the arena; `columns` is 0 for a vector. */
 static int read_tensor(const float **values, const struct checkpoint *checkpoint, const char *name,
                        size_t rows, size_t columns, const struct pooling_reading *reading,
                        struct err *err)
@@ -79,7 +79,8 @@ static int read_tensor(const float **values, const struct checkpoint *checkpoint
     return 0;
 }
 
-/* The activation of a class of PyTorch, such as torch.nn.modules.activation.Tanh. */
+/* Set `*activation` to the activation of a PyTorch class, such as torch.nn.modules.activation.Tanh.
+ * False: the class is not supported. */
 static bool find_activation(enum activation *activation, const char *class)
 {
     char name[16] = "";
@@ -180,7 +181,8 @@ static int read_modules(void *context, const struct json *root, struct err *err)
     return 0;
 }
 
-/* sentence_bert_config.json and tokenizer_config.json: how many tokens of a text are read. */
+/* Read the largest number of tokens of a text from sentence_bert_config.json or
+ * tokenizer_config.json. */
 static int read_length(void *context, const struct json *root, struct err *err)
 {
     struct pooling_reading *reading = context;
@@ -266,7 +268,7 @@ size_t pooling_width(const struct pooling_rule *rule, size_t columns)
     return columns;
 }
 
-/* Compute the vector of a Dense from one of `in` numbers. */
+/* Apply a Dense to a vector of `in` numbers. */
 static void apply(double *to, const double *from, size_t in, const struct pooling_module *dense)
 {
     for (size_t o = 0; o < dense->out; o++) {

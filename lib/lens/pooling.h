@@ -16,8 +16,9 @@ enum pooling { POOL_NONE, POOL_FIRST, POOL_LAST, POOL_MEAN, POOL_MAX, POOL_MODEL
 
 /* A module after the pooling: Dense, or Normalize. */
 struct pooling_module {
-    const float *weight; /* [out, in]; NULL: scale the vector to length 1 */
-    const float *bias;   /* [out]; NULL: none */
+    const float *weight; /* [out, in] of a Dense; NULL: a Normalize, which scales the vector to
+                          * length 1 */
+    const float *bias;   /* [out]; NULL: no bias */
     size_t out;
     enum activation activation;
 };
@@ -26,25 +27,26 @@ struct pooling_modules {
     enum pooling by;
     struct pooling_module *list;
     size_t count;
-    size_t most_tokens; /* sentence-transformers cuts longer texts to so many tokens; SIZE_MAX: no
-                         * limit */
+    size_t most_tokens; /* number of tokens to which sentence-transformers cuts longer texts;
+                         * SIZE_MAX: no limit */
     const char *prompt; /* sentence-transformers puts this before each text; NULL: nothing */
 };
 
 struct pooling_rule {
     enum pooling by;
     bool normalize; /* at the end, scale the vector to length 1, unless it is zero */
-    struct pooling_modules modules; /* for POOL_MODEL: the modules */
+    struct pooling_modules modules; /* used only by POOL_MODEL */
 };
 
-/* Read modules.json, and the files that it names, for hidden states of `width` channels. Refused: a
- * folder without it, and modules other than Transformer, Pooling, Dense and Normalize. */
+/* Read modules.json, and the files that it names, for hidden states of `width` channels. It is an
+ * error if the folder lacks modules.json, or if a module is not a Transformer, Pooling, Dense or
+ * Normalize. */
 int pooling_open(struct pooling_modules *modules, const struct folder *folder, size_t width,
                  struct arena *arena, struct err *err);
 
-/* The width of the vector that a rule makes from tokens with `columns` channels. */
+/* Return the width of the vector that a rule makes from tokens with `columns` channels. */
 size_t pooling_width(const struct pooling_rule *rule, size_t columns);
 
-/* Pool `from` [rows, columns] to a vector of pooling_width numbers. */
+/* Pool the tokens of `from` [rows, columns] to one vector of pooling_width numbers. */
 int pool_rows(float *to, const float *from, size_t rows, size_t columns,
               const struct pooling_rule *rule, struct err *err);

@@ -4,7 +4,7 @@
 
 #include "lens/continuation.h"
 
-/* Step after which a prediction is read from the residual stream. */
+/* The step of a pass after which a prediction is read from the residual stream. */
 enum stream_step { STEP_EMBEDDING, STEP_ATTENTION, STEP_CROSS, STEP_MLP, STEP_LAYER, STREAM_STEPS };
 
 /* Logit lens: the prediction after each token or, in a masked model, in place of the token, read
@@ -15,19 +15,21 @@ struct next_of_step {
     size_t first, count;       /* `first`: first token; `count`: number of tokens, 0 if the text of
                                 * a masked model has no mask */
     const struct likely *best; /* [count, best_count] most likely tokens, best first */
-    const float *came;         /* [count] log-probability of the text's next token; NaN: none */
+    const float *came;         /* [count] log-probability of the next token of the text; NaN: there
+                                * is none */
 };
 
 struct next_tokens {
     const struct next_of_step *layers; /* [layer_count] the last one is the model's output */
     size_t layer_count, vocabulary;
-    const uint32_t *named; /* [name_count] token ids used in the layers, and their names */
+    const uint32_t *named; /* [name_count] token ids that occur in `layers`; `names` has their
+                            * names */
     const struct label *names;
     size_t name_count;
 };
 
-/* Roles of heads. A head has the role with the highest mean weight on the role's keys that reaches
- * `least` and `times` the mean of uniform attention. */
+/* Roles of heads. A head has the role whose keys get its highest mean weight, if this weight
+ * reaches both `least` and `times` the mean weight of uniform attention. */
 struct roles {
     double least, times;
     const struct role {

@@ -10,7 +10,8 @@
 #include "lens/mean.h"
 #include "pass/sampler.h"
 
-/* What the positions of an axis are. */
+/* What an axis counts: queries, the first token, keys, numbered channels, words of the vocabulary,
+ * or a single value. */
 enum things { OF_QUERIES, OF_FIRST, OF_KEYS, OF_NUMBERS, OF_WORDS, OF_VALUE };
 
 struct axis_row {
@@ -18,7 +19,7 @@ struct axis_row {
     enum things things;
 };
 
-/* Rows and columns of a sheet, by the axes of its site. */
+/* The axes of the rows and columns of a matrix, indexed by enum site_axes. */
 static const struct axis_row axis_rows[][2] = {
     [AXES_TOKEN_CHANNEL] = {{"token", OF_QUERIES}, {"channel", OF_NUMBERS}},
     [AXES_FIRST_CHANNEL] = {{"token", OF_FIRST}, {"channel", OF_NUMBERS}},
@@ -145,7 +146,8 @@ const char *array_name(char name[SITE_NAME_BYTES], const struct array *array)
     return name;
 }
 
-/* Name an axis and label its positions with their numbers, unless it has a name and labels. */
+/* Name an axis unless it has a name; label its positions with their numbers unless it has
+ * labels. */
 static int number_axis(struct axis *axis, const char *name, struct arena *arena, struct err *err)
 {
     axis->name = axis->name ? axis->name : name;
@@ -162,7 +164,7 @@ static int number_axis(struct axis *axis, const char *name, struct arena *arena,
     return err_if(!labels);
 }
 
-/* Number the matrices of an array: with the numbers of its heads, or 0, 1, … */
+/* Give the matrices of an array the numbers 0, 1, …, unless its heads have numbers. */
 static int number_heads(struct axis *heads, struct arena *arena, struct err *err)
 {
     if (!heads->name || heads->numbers)
@@ -288,7 +290,7 @@ struct sheet array_matrix(const struct report *report, const struct array *array
     return sheet;
 }
 
-/* Copy a matrix, with one more column: `more` [rows], or 1 if NULL. */
+/* Copy a matrix and append a column: `more` [rows], or 1 in every row if `more` is NULL. */
 static float *with_column(const float *cells, const float *more, size_t rows, size_t columns,
                           struct arena *arena, struct err *err)
 {
@@ -300,7 +302,7 @@ static float *with_column(const float *cells, const float *more, size_t rows, si
     return data;
 }
 
-/* Make an axis of the keys of a sheet and the sink, which has no number. */
+/* Copy an axis of keys, and append the sink, a position without a number. */
 static int add_sink(struct axis *axis, const struct axis *keys, struct arena *arena,
                     struct err *err)
 {
@@ -388,9 +390,10 @@ int report_add_strongest(struct report *report, const char *ending, float origin
  * the key: rows still sum to 1. Other vectors of a word are the mean over its tokens. */
 enum grouping { INTO_WORDS, WITHOUT_FIRST };
 
-/* Maps each new position of an axis to old positions. */
+/* Says which old positions of an axis make up each new position. */
 struct groups {
-    const struct word_span *words; /* NULL: one position each, starting at `first` */
+    const struct word_span *words; /* [count] old positions of each new one; NULL: one each, from
+                                    * `first` on */
     size_t first;
     size_t count;
 };
@@ -407,8 +410,8 @@ static struct word_span group_at(const struct groups *groups, size_t index)
     return groups->words ? groups->words[index] : (struct word_span){groups->first + index, 1};
 }
 
-/* Replace `count` matrices, each as large as an array's, by the means over groups of rows of the
- * sums over groups of columns. Does nothing if `*matrices` is NULL. */
+/* Replace `count` matrices of the array's size by smaller ones: a new cell is the sum over its
+ * group of columns, averaged over its group of rows. Does nothing if `*matrices` is NULL. */
 static int group_matrices(const float **matrices, size_t count, const struct array *array,
                           const struct groups axes[2], struct arena *arena, struct err *err)
 {
@@ -478,22 +481,25 @@ static int group_all(struct array *arrays, const struct report *report, enum gro
     return 0;
 }
 
-/* True for sites that have, for the tokens of a word, a mean over queries and a sum over keys. */
+/* True for sites whose values can be summed over a word's keys and averaged over its queries. */
 static bool has_sum(enum site site)
 {
     const struct site_set lacking = SITE_SET(SITE_SCORES, SITE_MASKED, SITE_LOGITS);
     return !site_set_has(lacking, site_id(site)) && !site_is_of_mask(site);
 }
 
-/* Positions of an axis to keep. */
+/* Which positions of an axis select_axis keeps. */
 struct axis_choice {
-    const char *list;                    /* their numbers; NULL: all, or as `named` says */
-    const struct named_positions *named; /* positions to join; NULL: none */
-    const char *option, *thing;          /* words for messages */
-    size_t before;                       /* tokens without a number, which the lists count */
+    const char *list;                    /* numbers, such as "0,3-5"; NULL: all positions, or those
+                                          * in `named` */
+    const struct named_positions *named; /* positions to join, by item; NULL: join none */
+    const char *option, *thing;          /* the option, and "token" or "word": for messages */
+    size_t before;                       /* number of leading tokens without a number, which the
+                                          * list counts */
 };
 
-/* Keep the chosen positions of `from`: groups[0] chooses positions, and groups[1] joins them. */
+/* Set `axis` to the chosen positions of `from`: groups[0] chooses the positions, and groups[1]
+ * joins positions of the same name. */
 static int select_axis(struct axis *axis, struct groups groups[2], const struct axis *from,
                        const struct axis_choice *choice, struct arena *arena, struct err *err)
 {
@@ -557,8 +563,9 @@ static int hide_keys(struct array *array, const struct groups *kept_keys, struct
     return visible ? 0 : -1;
 }
 
-/* Leave only the selected keys and, if rows are words, the selected queries; if they are tokens,
- * only selected queries were captured. Named positions are joined, as the tokens of words are. */
+/* Keep only the selected keys and, if rows are words, the selected queries; rows that are tokens
+ * were captured only for selected queries. Named positions are joined, as the tokens of a word
+ * are. */
 static int select_cells(struct array *arrays, struct report *report, const struct derivation *how,
                         struct arena *arena, struct err *err)
 {
@@ -656,7 +663,7 @@ static void add_stats(struct table_rows *rows, const struct sheet *sheet, bool s
     double least = NAN;
     double most = NAN;
     double squares = 0;
-    for (int round = 0; round < 2; round++) /* the mean, then squares of distances to it */
+    for (int round = 0; round < 2; round++) /* first the mean, then squared distances to the mean */
         for (size_t i = 0; i < sheet->rows.size * sheet->columns.size; i++) {
             double x = (double)sheet->values[i];
             bool counts = isfinite(x) &&
@@ -711,9 +718,10 @@ static int describe(struct report *report, struct arena *arena, struct err *err)
     return !table || rows_finish(table, &rows, "stats", "tensor") ? -1 : 0;
 }
 
-enum { ALIGNED_SHOWN = 3 }; /* keys of a token, for people */
+enum { ALIGNED_SHOWN = 3 }; /* how many keys of a token text output shows */
 
-/* Add the keys of a row, best first; for people as one cell, "dog 0.97  the 0.02". */
+/* Add the keys of a row, best first: in data one row each; for people one cell, "dog 0.97  the
+ * 0.02". */
 static void add_aligned(struct table_rows *rows, const struct sheet *sheet, size_t row,
                         const struct label *label, const struct likely *best, bool for_people)
 {
@@ -736,8 +744,8 @@ static void add_aligned(struct table_rows *rows, const struct sheet *sheet, size
     }
 }
 
-/* Set the tables of --align. The token of a row is the text's next one, which the row predicts; the
- * last row has none. */
+/* Set the tables of --align. A row is named by the next token of the text, which it predicts; the
+ * last row is left out, since no token follows it. */
 static int align(struct report *report, struct arena *arena, struct err *err)
 {
     const struct sheet sheet = array_matrix(report, report->arrays, 0);
@@ -808,7 +816,7 @@ int derive_check(const struct derivation *how, const struct selection *selection
     return 0;
 }
 
-/* Keep the listed heads of arrays, in their order, after arrays without heads. */
+/* Return the heads that `how` lists, in this order, after arrays without heads; NULL with `err`. */
 static struct array *choose_heads(struct report *report, const struct derivation *how,
                                   struct arena *arena, struct err *err)
 {
@@ -849,7 +857,7 @@ int report_join_heads(struct report *report, const struct derivation *how, struc
             arrays[count++] = joined;
             continue;
         }
-        if (joined.layer < 0) /* joined before */
+        if (joined.layer < 0) /* already joined to an earlier array */
             continue;
         float *data = arena_alloc(arena, how->head_count * cells, sizeof *data, err);
         for (size_t k = i; k < report->array_count && data; k++) {
@@ -883,7 +891,7 @@ int report_join_heads(struct report *report, const struct derivation *how, struc
     return err_if(err->kind);
 }
 
-/* Means come first: after them there is less to group. */
+/* Means over heads and layers come first: grouping then has fewer tensors to read. */
 int derive(struct report *report, const struct derivation *how, const struct tokenizer *tokenizer,
            struct arena *arena, struct err *err)
 {

@@ -16,13 +16,14 @@
 
 #define MIXERS_ALONE ": its layers keep a state: see 'mix_map'"
 
-/* Whether an option accepts a site that a model has: some sites can only be shown. */
+/* True if an option accepts a site of the model: only --show accepts sites that cannot be
+ * edited. */
 static bool is_named(const struct model_point *point, const struct site_word *word)
 {
     return word->of_list || point->edit != EDIT_NOT;
 }
 
-/* What other programs and papers call sites, for messages. */
+/* Words by which other programs and papers call sites; messages suggest our names. */
 static const struct {
     const char *words;
     enum site site;
@@ -40,7 +41,7 @@ static const struct {
     {"hidden hidden_state hidden_states resid residual stream", SITE_RESID_POST},
 };
 
-/* The name of the site of the model that a word usually means; NULL: none. */
+/* Return the name of the model's site that a word usually means; NULL: none. */
 static const char *usual_meaning(const struct site_word *word, const struct config *config)
 {
     char text[SITE_NAME_BYTES];
@@ -113,7 +114,8 @@ bool selection_other_name(enum site *site, int *layer, const struct site_word *w
     }
     site_tensor_name(own, *site, *layer);
     const bool is_own = strlen(own) == word->size && memcmp(own, word->name, word->size) == 0;
-    if (note && !is_own && *layer < (int)site_layers(config, *site)) /* else the site is refused */
+    if (note && !is_own && *layer < (int)site_layers(config, *site)) /* a layer that does not exist
+                                                                      * is refused later */
         note("'%.*s' is '%s' here", (int)word->size, word->name, own);
     return true;
 }
@@ -288,14 +290,14 @@ static bool is_in_stack(const struct selection *selection, bool encoder)
     return false;
 }
 
-/* True for values of the pass in the layers of a text. */
+/* True for sites that the pass itself computes in the layers of the text, not in the encoder. */
 static bool is_in_text_layers(enum site site)
 {
     return site_row(site)->in_layer && site_branch(site) != BRANCH_SOURCE &&
            !site_is_effective(site);
 }
 
-/* Whether a layer lacks attention, in a model that has mixers in some layers. */
+/* True if a layer lacks attention, in a model that has mixers in some layers. */
 static bool lacks_attention(const struct config *config, size_t layer)
 {
     return config_keeps_state(config) && !attention_of(config, BRANCH_TEXT, layer);
@@ -311,7 +313,7 @@ static void say_first(char text[64], const struct config *config)
         snprintf(text, 64, "%s", MIXERS_ALONE);
 }
 
-/* Each site of the text that is selected by name must be in one of the layers. */
+/* Each selected site of the text's layers must be in a selected layer, unless all are selected. */
 int selection_layers(struct selection *selection, const char *list, const struct config *config,
                      struct arena *arena, struct err *err)
 {
@@ -349,8 +351,8 @@ int selection_layers(struct selection *selection, const char *list, const struct
     return 0;
 }
 
-/* `all`: whether a layer of the text has all selected sites of layers; else whether it is the last
- * layer of one of these sites. */
+/* With `all`, true if a layer has every selected site of the text's layers; otherwise true if it is
+ * the last layer that has one of these sites. */
 static bool is_last(const struct selection *selection, const struct config *config, size_t layer,
                     bool all)
 {
@@ -401,7 +403,7 @@ int selection_heads(struct selection *selection, const char *list, const struct 
     struct index_range range = {"--head", "model", "head", config_most_heads(config)};
     const struct site_set sites = selection->sites;
     for (enum site site = site_first(sites); site != SITE_END; site = site_after(sites, site)) {
-        bool of_keys = site_axes(site) == AXES_KV_HEAD_TOKEN_DIM; /* named by query heads */
+        bool of_keys = site_axes(site) == AXES_KV_HEAD_TOKEN_DIM; /* --head counts query heads */
         enum site named = of_keys ? SITE_OF(site_branch(site), SITE_WEIGHTS) : site;
         if (site_has_heads(site) && site_axes(site) != AXES_COPY_TOKEN_CHANNEL)
             range.count = num_min(range.count, site_heads(config, named, 0));
@@ -456,7 +458,7 @@ struct layers selection_layers_of(const struct selection *selection, enum site s
 
 void selection_watch(const struct selection *selection, struct watch *watch)
 {
-    bool whole = !selection->heads; /* a selected site needs all heads */
+    bool whole = !selection->heads; /* true: a selected site needs all heads */
     watch->last_logits = selection->last_logits && !selection->queries;
     const struct site_set sites = selection->sites;
     for (enum site site = site_first(sites); site != SITE_END; site = site_after(sites, site)) {

@@ -44,7 +44,7 @@ struct selection {
 int selection_sites(struct selection *selection, const char *list, const struct config *config,
                     struct err *err);
 
-/* Parse the name of one site in an option. */
+/* The name of one site in the value of an option. */
 struct site_word {
     const char *option, *name;
     size_t size;
@@ -52,38 +52,40 @@ struct site_word {
                    * list `tokens` and `all` */
 };
 
-/* Find a name of another program, or ours with its layer (site_names.h); layer -1: all, or none.
- * Returns false for our names of sites and, perhaps with `err`, for unknown ones. `note`: gets a
- * line with our name; NULL: none does. */
+/* Find the site that a name of another program means, or our name with its layer (site_names.h).
+ * `*layer` is -1 if the name has no layer. Returns false for our names without a layer and, perhaps
+ * with `err`, for unknown names. `note` is called with a line that says our name; NULL: not
+ * called. */
 typedef void site_note(const char *format, ...);
 bool selection_other_name(enum site *site, int *layer, const struct site_word *word,
                           const struct config *config, site_note *note, struct err *err);
 
-/* Replace names of other programs in a list of --show by ours. The layers in these names become the
- * list of layers, unless there is one. */
+/* Replace names of other programs in a list of --show by ours. If `*layers` is NULL, it becomes the
+ * list of the layers in these names. */
 int selection_translate(const char **show, const char **layers, const struct config *config,
                         site_note *note, struct arena *arena, struct err *err);
 
-/* Replace a name of another program in another option, unless it is NULL. Refused: a name with a
- * layer's number, since --layer chooses layers. */
+/* Replace another program's name in an option other than --show; `*name` may be NULL. A name with a
+ * layer's number is a usage error, since --layer chooses layers. */
 int selection_translate_one(const char **name, const char *option, const struct config *config,
                             struct err *err);
 
 int selection_site(enum site *site, const struct site_word *word, const struct config *config,
                    struct err *err);
 
-/* Parse numbers and ranges separated by commas, `-1` for the last, or `all`; NULL: all. The
- * selected sites decide whether layers are the encoder's, the decoder's, or both. */
+/* Parse a list of layers: numbers and ranges separated by commas, `-1` for the last layer, or
+ * `all`; NULL: all. The selected sites decide whether these are layers of the encoder, of the
+ * decoder, or of both. */
 int selection_layers(struct selection *selection, const char *list, const struct config *config,
                      struct arena *arena, struct err *err);
-/* The last layer that has all selected sites of layers; if no layer has all of them, the last layer
- * of each site: "3,5". */
+/* Return the last layer that has all selected sites of layers; if no layer has all of them, return
+ * the last layer of each site, such as "3,5". */
 const char *selection_last_layers(const struct selection *selection, const struct config *config,
                                   struct arena *arena, struct err *err);
 int selection_heads(struct selection *selection, const char *list, const struct config *config,
                     struct arena *arena, struct err *err);
 
-/* Select --site, a tensor with a row of channels for each token, in some layers. */
+/* Parse --site, a tensor with a row of channels for each token, and select it in some layers. */
 int selection_of_channels(struct selection *selection, enum site *site, const char *name,
                           const char *layers, const struct config *config, struct arena *arena,
                           struct err *err);
@@ -98,36 +100,36 @@ struct index_range {
 int selection_indices(const size_t **indices, size_t *count, const char *list,
                       const struct index_range *range, struct arena *arena, struct err *err);
 
-/* The list of the selected queries of a text (NULL: all). */
+/* Return the list of the selected queries of a text; NULL: all. */
 const char *selection_queries(const struct selection *selection, const struct tokenized *text);
 
-/* Parse `3`, `-1`, `0-2` or `1-` of `count` positions; negative numbers count from the end. If
- * `count` is 0, it is unknown, and they are kept. Returns false for anything else. */
+/* Parse `3`, `-1`, `0-2` or `1-` of `count` positions; negative numbers count from the end. `count`
+ * 0: not known; negative numbers stay negative. Returns false for anything else. */
 bool selection_range(ptrdiff_t *first, ptrdiff_t *last, const char *text, size_t size,
                      size_t count);
 
 /* Parse a number below `count`; negative numbers count from the end. False for anything else. */
 bool selection_index(size_t *index, const char *text, size_t size, size_t count);
 
-/* Parse `9.6`, a layer and a head of a stack. A refusal names the option. */
+/* Parse `9.6`, a layer and a head of a stack. Error messages name the option. */
 int selection_layer_head(struct layer_head *head, const char *option, const char *text, size_t size,
                          const struct stack *stack, struct err *err);
 
-/* The selected layers of a site; layer 0 for a site outside of layers. */
+/* Return the selected layers of a site; for a site outside of layers, layer 0 alone. */
 struct layers selection_layers_of(const struct selection *selection, enum site site);
 
-/* Watch the selected sites of the pass, and the heads from the first to the last selected one, or
- * all if no heads are selected or a site of `whole` is. */
+/* Watch the selected sites of the pass. The watched heads are all from the first to the last
+ * selected head, or all heads if none are selected or a selected site is in `whole`. */
 void selection_watch(const struct selection *selection, struct watch *watch);
 
-/* True if the sites are those of `all`. */
+/* True if the selected sites are the sites of `--show all`. */
 bool selection_is_all(const struct selection *selection, const struct config *config);
 
 /* True if a capture keeps only the selected queries of a site; false for keys, values, the encoder,
  * sites of the first token, and `all_tokens`. */
 bool selection_has_queries(const struct selection *selection, enum site site);
 
-/* The number of tokens of a text that --query selects; all if its list is wrong. */
+/* Return the number of tokens of a text that --query selects; if its list is wrong, all tokens. */
 size_t selection_query_count(const struct selection *selection, const struct tokenized *text);
 
 /* --- attentions of a model: one, or with an encoder three ------------------------------------- */

@@ -89,7 +89,8 @@ bool axis_has_heads(const struct axis *axis)
            strcmp(axis->name, "part") == 0;
 }
 
-/* Parse labels of layers (3) and heads (3, L0H3); such axes also have others, such as "embed". */
+/* Parse the label of a layer (3) or a head (3 or L0H3); for other labels, such as "embed", do
+ * nothing. */
 static void parse_label(const struct axis *axis, size_t index, int *layer, int *head)
 {
     const char *label = axis->labels[index].plain;
@@ -297,8 +298,8 @@ int table_pick(struct table *table, const size_t *rows, size_t count, struct are
     return 0;
 }
 
-/* The label of a column in pictures, with the unit in parentheses, not as a part of the name:
- * "surprisal (bits)". */
+/* Return the label of a column in pictures: the unit is in parentheses, not a part of the name, as
+ * in "surprisal (bits)". */
 static const char *picture_label(const struct column *column, struct arena *arena, struct err *err)
 {
     size_t unit = column->unit ? strlen(column->unit) : 0;
@@ -435,8 +436,8 @@ void strongest_add(struct strongest *list, const struct sheet *sheet)
         }
 }
 
-/* Add the label of a position. A number follows the name of its axis; on the axis "part", numbers
- * are heads. */
+/* Append the label of a position. If the label is a number, the name of its axis precedes it; on
+ * the axis "part", numbers are heads. */
 static void add_label(struct buf *out, const struct axis *axis, size_t index)
 {
     const char *text = axis->labels[index].text;

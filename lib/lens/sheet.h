@@ -21,7 +21,8 @@ struct buf;
 /* The label of a position on an axis. The texts live as long as the report. */
 struct label {
     const char *text;  /* for people: the visible token `Life`, or a channel number `17` */
-    const char *exact; /* for data: with an index, `0:Life`, where tokens may repeat; or `plain` */
+    const char *exact; /* for data: with an index, `0:Life`, if tokens may repeat; else the same as
+                        * `plain` */
     const char *plain; /* for data: the token itself, or the number; a token that is not valid
                         * UTF-8, or has a byte 0, in visible form */
 };
@@ -35,16 +36,16 @@ struct axis {
                                  * special tokens, which have no number, precede word 0 */
     const size_t *numbers;      /* [size] numbers of the positions; NULL: first, first + 1, … */
     size_t second;              /* first position of a pair's second text; 0: all are of one text */
-    bool joined; /* positions are several tokens each: rows are their means, columns their sums */
+    bool joined; /* each position joins several tokens: a row is their mean, a column their sum */
 };
 
-/* The number of a position; negative: none. */
+/* Return the number of a position; negative: it has none. */
 static inline ptrdiff_t axis_number(const struct axis *axis, size_t index)
 {
     return axis->numbers ? (ptrdiff_t)axis->numbers[index] : axis->first + (ptrdiff_t)index;
 }
 
-/* Index of the position with a number; the axis's size or more if there is none. */
+/* Return the index of the position with a number; if there is none, the axis's size or more. */
 static inline size_t axis_index(const struct axis *axis, size_t number)
 {
     size_t index = 0;
@@ -57,8 +58,8 @@ static inline size_t axis_index(const struct axis *axis, size_t number)
 
 /* How the matrices of an array are displayed. */
 struct display {
-    const char *title;          /* name in figures; NULL: the array's */
-    const char *const *texts;   /* [rows, columns] instead of numbers; NULL: numbers */
+    const char *title;          /* name in figures; NULL: the array's name */
+    const char *const *texts;   /* [rows, columns] shown in place of numbers; NULL: show numbers */
     const char *beside_texts;   /* with texts: name of the numbers, which are shown as colours;
                                  * NULL: no name */
     bool whole;                 /* numbers are integers */
@@ -66,8 +67,8 @@ struct display {
     bool parts;                 /* values are parts of a sum: figures show bars of the largest */
     bool running;               /* rows are tokens of a text, with one value each */
     bool curves;                /* figures: draw columns as lines over the rows */
-    bool logarithmic;           /* curves: both axes */
-    const char *const *regions; /* [rows] for curves: name of a row's region; NULL: none */
+    bool logarithmic;           /* curves: both axes are logarithmic */
+    const char *const *regions; /* [rows] for curves: name of a row's region; NULL: no regions */
 };
 
 /* An array of numbers: captured at a site for the selected heads, or computed; a matrix, or one for
@@ -76,12 +77,12 @@ struct display {
 struct array {
     const char *name; /* name of a computed array; NULL: the site's name */
     enum site site;
-    int layer;         /* -1: none */
+    int layer;         /* -1: of no single layer */
     struct axis heads; /* without labels: numbered as in the model; without a name: no heads */
     struct axis rows, columns;
     const float *data;    /* contiguous; NULL: not computed yet */
-    const float *visible; /* [queries, keys] 0: hidden; NULL: at most a causal mask hides keys */
-    size_t visible_step;  /* offset between heads; 0: shared */
+    const float *visible; /* [queries, keys] 0: hidden; NULL: only a causal mask may hide keys */
+    size_t visible_step;  /* floats from one head's `visible` to the next; 0: all heads share it */
     size_t shared_by;     /* query heads per key/value head, as in a sheet */
     bool bits;            /* an entropy in bits; the name says so */
     const char *gradient; /* name of a gradient at the site, such as "gradient.q"; NULL: the site's
@@ -92,8 +93,7 @@ struct array {
     struct display display;
 };
 
-/* True if an axis of a captured array lists the numbers of its positions, as it does for selected
- * ones. */
+/* True if an axis of a captured array has only selected positions, whose numbers it then lists. */
 static inline bool array_selects(const struct array *array, const struct axis *axis)
 {
     return !array->name && axis->numbers;
@@ -127,7 +127,7 @@ static inline float sheet_cell(const struct sheet *sheet, size_t row, size_t col
     return sheet->values[row * sheet->columns.size + column];
 }
 
-/* The text displayed instead of the number; NULL: none. */
+/* Return the text that is displayed in place of the number; NULL: display the number. */
 static inline const char *sheet_text(const struct sheet *sheet, size_t row, size_t column)
 {
     return sheet->display.texts ? sheet->display.texts[row * sheet->columns.size + column] : NULL;
@@ -143,7 +143,7 @@ static inline bool sheet_hides(const struct sheet *sheet, size_t row, size_t col
 #define SHEET_NO_COLUMN SIZE_MAX
 
 /* Get the layer and head of a cell, from the sheet or from its row and column labels; -1: none.
- * SHEET_NO_COLUMN: of a whole row. */
+ * With `column` SHEET_NO_COLUMN, get those of a whole row. */
 void sheet_layer_head(const struct sheet *sheet, size_t row, size_t column, int *layer, int *head);
 
 /* True if positions are heads, or parts of a layer including heads. */
@@ -151,10 +151,10 @@ bool axis_has_heads(const struct axis *axis);
 
 enum { SHEET_NAME_BYTES = 64 };
 
-/* "kv_head" for key/value heads that several query heads share, otherwise "head". */
+/* Return "kv_head" for key/value heads that several query heads share, otherwise "head". */
 const char *head_word(size_t shared_by);
 
-/* The word for the number of a sheet's head: also "copy". */
+/* Return the word for the number of a sheet's head: "head", "kv_head" or "copy". */
 const char *sheet_head_word(const struct sheet *sheet);
 
 /* Write the query heads that share a key/value head, "heads 26.0-26.2"; layer -1: "heads 0-2". */
@@ -183,7 +183,7 @@ const char *sheet_stem(char stem[SHEET_NAME_BYTES], const struct sheet *sheet);
 enum {
     NUMERAL_DIGITS = 4,     /* default decimals */
     NUMERAL_DIGITS_MAX = 9, /* digits that identify a float32 */
-    NUMERAL_BYTES = 64,     /* the longest float32 with 9 decimals has 50 */
+    NUMERAL_BYTES = 64,     /* the longest float32 with 9 decimals has 50 bytes */
 };
 
 struct numeral {
@@ -191,7 +191,7 @@ struct numeral {
     bool scientific;
 };
 
-/* Choose the format for numbers between two bounds, or for the finite ones of an array. */
+/* Choose the format for numbers between two bounds, or for the finite numbers of an array. */
 struct numeral numeral_between(float low, float high, int digits);
 struct numeral numeral_of(const float *values, size_t count, int digits);
 
@@ -211,21 +211,21 @@ enum column_kind {
     COLUMN_INTEGER, /* long long; COLUMN_MISSING: missing */
     COLUMN_TEXT,    /* const char *; NULL: missing */
     COLUMN_LABEL,   /* struct label: `text` for people, `plain` in data */
-    COLUMN_VECTOR,  /* float: `width` of them in each row, or one; NaN: empty */
+    COLUMN_VECTOR,  /* `width` floats in each row, or 1 if `width` is 0; NaN: empty */
 };
 
 #define COLUMN_MISSING LLONG_MIN
 
 enum {
     COLUMN_KEY = 1,       /* identifies the row; not in arrays and figures */
-    COLUMN_TEXT_ONLY = 2, /* only for people */
-    COLUMN_DATA_ONLY = 4, /* only for data */
-    COLUMN_COLOURED = 8,  /* text: coloured by value; figures: only these columns */
+    COLUMN_TEXT_ONLY = 2, /* only in text output, for people */
+    COLUMN_DATA_ONLY = 4, /* only in data formats */
+    COLUMN_COLOURED = 8,  /* text: coloured by value; figures: if there are any, only these */
     COLUMN_RIGHT = 16,    /* text: right-aligned */
     COLUMN_SHRINKS = 32,  /* text: shortened if lines are too long */
     COLUMN_PLAIN = 64,    /* for people: numbers are never written like 1.2e-05 */
     COLUMN_LEADS = 128,   /* tidy: a leading column */
-    COLUMN_LITERAL = 256, /* texts that are values of JSON, such as 2 */
+    COLUMN_LITERAL = 256, /* texts that are JSON values, such as 2, and written without quotes */
     COLUMN_HIDDEN = COLUMN_TEXT_ONLY | COLUMN_DATA_ONLY, /* the column only labels the rows */
 };
 
@@ -235,12 +235,12 @@ struct column {
     const char *brief; /* text: header if lines are too long, with one decimal less; NULL: title */
     const char *unit;  /* listed in JSON's "units"; NULL: none */
     enum column_kind kind;
-    unsigned flags;     /* COLUMN_… */
+    unsigned flags;     /* COLUMN_KEY and other bits */
     int digits;         /* decimals of floats for people */
     bool fraction;      /* colours, and the bars of vectors, range from 0 to 1 */
     const void *values; /* [rows] of the type of `kind` */
     size_t width;       /* numbers in each vector; 0: the values are numbers */
-    const float *total; /* for vectors: the numbers below the rows; NULL: none */
+    const float *total; /* for vectors: [width] totals below the rows; NULL: none */
 };
 
 enum { WORKING_FORMULAS_MAX = 3 };
@@ -252,14 +252,14 @@ struct working {
     const struct chapter *chapter; /* NULL: the table has no working */
     const char *formulas[WORKING_FORMULAS_MAX];
     size_t formula_count;
-    const char *worked; /* NULL: none */
+    const char *worked; /* a formula with the numbers of a row; NULL: none */
     const struct table *operands;
     size_t operand_count;
     bool is_shown;     /* an operand: also visible in the formulas or the table */
-    bool is_small;     /* an operand: shown to people even where large ones are left out */
-    bool of_keys;      /* rows are keys; people may get only those with large weights */
-    size_t own_row;    /* row of the query or of the head, which is marked; or NO_ROW */
-    const char *total; /* label of the numbers below the rows; NULL: none */
+    bool is_small;     /* an operand: text output shows it even if it leaves out large ones */
+    bool of_keys;      /* rows are keys; text output may leave out keys with small weights */
+    size_t own_row;    /* row of the query or head, which is marked; NO_ROW: none */
+    const char *total; /* label of the totals below the rows; NULL: none */
 };
 
 #define NO_ROW ((size_t)-1)
@@ -269,12 +269,12 @@ struct table {
     struct axis rows; /* kind of the rows ("token"), their number and labels */
     const struct column *columns;
     size_t count;
-    unsigned flags;      /* COLUMN_TEXT_ONLY, COLUMN_DATA_ONLY */
-    const char *heading; /* lines above the table, which text then indents; NULL: none */
-    const char *note;    /* lines below; with `curves` also the figure's title; NULL: none */
+    unsigned flags;      /* COLUMN_TEXT_ONLY or COLUMN_DATA_ONLY; 0: in all outputs */
+    const char *heading; /* lines above the table, which text output then indents; NULL: none */
+    const char *note;    /* lines below it; with `curves` also the figure's title; NULL: none */
     bool curves;         /* figures: draw columns as lines over the rows, named by their titles */
-    bool logarithmic;    /* curves: both axes; the rows are at their numbers */
-    const struct table *pictures; /* figures: tables to draw instead; NULL: this one */
+    bool logarithmic;    /* curves: both axes are logarithmic, with the rows at their numbers */
+    const struct table *pictures; /* figures: tables to draw in place of this one; NULL: none */
     size_t picture_count;
     bool running; /* figures: rows are running text, coloured by the number */
     struct working working;
@@ -295,10 +295,10 @@ static inline const float *column_vector(const struct column *column, size_t row
     return (const float *)column->values + row * (column->width ? column->width : 1);
 }
 
-/* A text, or the form of a label for people or for data; NULL: missing. */
+/* Return the text in a row, or a label's form for people or for data; NULL: missing. */
 const char *column_text(const struct column *column, size_t row, bool for_people);
 
-/* The number in a row; NaN if it is missing or not a number. */
+/* Return the number in a row; NaN if it is missing or not a number. */
 double column_number(const struct column *column, size_t row);
 
 /* True for numbers that are results: not keys, and not only for people. */
@@ -307,7 +307,7 @@ bool column_is_result(const struct column *column);
 /* Find a column by name; NULL: none. */
 const struct column *table_column(const struct table *table, const char *name);
 
-/* The integer in column `name`, such as "layer"; -1: none. */
+/* Return the integer in column `name`, such as "layer"; -1: there is none. */
 int table_key(const struct table *table, const char *name, size_t row);
 
 /* A table that is filled row by row. Every row puts its cells in the same order; the first row
@@ -322,7 +322,7 @@ int table_key(const struct table *table, const char *name, size_t row);
  *     return rows_finish(&table, &rows, "tokens", "token");
  */
 struct table_rows {
-    size_t most; /* limit of rows */
+    size_t most; /* the largest number of rows */
     struct arena *arena;
     struct err *err;
     struct column *columns;
@@ -395,14 +395,14 @@ struct strongest {
 /* Add the visible, finite cells of a sheet that differ from the origin; STRONGEST_MAX are kept. */
 void strongest_add(struct strongest *list, const struct sheet *sheet);
 
-/* "layer 1 head 2", "final bias", "layer 1 cross head 2 from ␣is",
- * "0.1 → 1.2.q" or "layer 0 head 1 ␣cat from ␣the" */
+/* Append the name of a cell, such as "layer 1 head 2", "final bias", "layer 1 cross head 2 from
+ * ␣is", "0.1 → 1.2.q" or "layer 0 head 1 ␣cat from ␣the". */
 void strong_cell_name(struct buf *out, const struct strong_cell *cell);
 
-/* A bar, of up to 24 columns, for a share from -1 to 1 (░: below 0); empty for one that is not
- * finite. NULL on failure. */
+/* Return a bar of up to 24 columns for a share from -1 to 1, of █ or, below 0, of ░; it is empty if
+ * the share is not finite. NULL with `err`. */
 const char *bar_text(double share, struct arena *arena, struct err *err);
 
-/* Make a table for people with names, values and bars. */
+/* Make a table with names, values and bars for text output. */
 int strongest_table(struct table *table, const struct strongest *strongest, struct arena *arena,
                     struct err *err);

@@ -19,7 +19,7 @@ static bool is_text(const struct token_bytes *own)
            (own->size == 0 || !memchr(own->bytes, 0, own->size));
 }
 
-/* The bytes of a token; NULL: unknown. */
+/* Return the bytes of a token; `bytes` NULL: not known. */
 static struct token_bytes bytes_of(const struct tokenizer *tokenizer, uint32_t id)
 {
     struct token_bytes token = {0};
@@ -28,7 +28,7 @@ static struct token_bytes bytes_of(const struct tokenizer *tokenizer, uint32_t i
     return token;
 }
 
-/* The bytes of a token, or the digits of an id without known bytes. */
+/* Return the bytes of a token; if they are not known, the digits of its id. */
 static struct token_bytes bytes_or_number(char number[NUMBER_BYTES],
                                           const struct tokenizer *tokenizer, uint32_t id)
 {
@@ -38,9 +38,9 @@ static struct token_bytes bytes_or_number(char number[NUMBER_BYTES],
     return token;
 }
 
-/* The token at `at` of a row of tokens, which may split characters. */
+/* A token, `bytes[at]`, with its neighbours: a character may be split into several tokens. */
 struct token_row {
-    const struct token_bytes *bytes; /* [count] */
+    const struct token_bytes *bytes; /* [count] bytes of the row's tokens */
     size_t count, at;
 };
 
@@ -81,7 +81,7 @@ int tokenized_check(const struct tokenized *tokenized, struct err *err)
     if (tokenized->dropped_count)
         err_set(err, "the text is empty: none of its characters (%zu) is in the vocabulary",
                 tokenized->dropped_count);
-    else if (tokenized->size) /* white space, or removed by a normalizer */
+    else if (tokenized->size) /* white space, or a normalizer removed all of it */
         err_set(err, "the text has no tokens: expected at least one");
     else
         err_set(err, "the text is empty: expected at least one token");
@@ -141,7 +141,8 @@ static int read_tokens(struct tokens *tokens, const struct input *input,
          put_start(tokens, config, arena, err)) ||
         batch_check_length(config, tokens->count, err))
         return -1;
-    for (size_t i = 0; i < tokens->count; i++) { /* a tokenizer may have a larger vocabulary */
+    for (size_t i = 0; i < tokens->count; i++) { /* the tokenizer's vocabulary may be larger than
+                                                  * the model's */
         uint32_t id = tokens->items[i].id;
         struct token_bytes token = bytes_of(limits->tokenizer, id);
         if (id >= limits->vocabulary)
@@ -151,7 +152,7 @@ static int read_tokens(struct tokens *tokens, const struct input *input,
     return 0;
 }
 
-/* As tokenized_label; the first `unnumbered` tokens have no number. */
+/* Label tokens as tokenized_label does; the first `unnumbered` tokens get no number. */
 static int label_tokens(struct tokenized *tokenized, const struct tokens *tokens, size_t unnumbered,
                         const struct tokenizer *tokenizer, struct arena *arena, struct err *err)
 {
@@ -224,7 +225,7 @@ int tokenized_begin(struct tokenized *tokenized, const struct token_limits *limi
                     struct arena *arena, struct err *err)
 {
     const struct config *config = limits->config;
-    if ((unsigned long long)config->bos_id >= limits->vocabulary) /* even for -1 (no token) */
+    if ((unsigned long long)config->bos_id >= limits->vocabulary) /* also true for -1, no token */
         return err_set(err, "expected a text, since field 'bos_token_id' of config.json names no "
                             "token of the vocabulary to begin with");
     struct tokens tokens = {0};
@@ -395,7 +396,7 @@ bool tokenized_find_token(struct token_match *match, const struct tokenized *tok
 
 /* --- tokens as running text ------------------------------------------------------------------- */
 
-/* Punctuation without a space after it; punctuation without a space before it. */
+/* `opening`: punctuation without a space after it; `closing`: without a space before it. */
 static const char *const opening = "([{¿¡‘“‚„«‹「『《〈（【〔、。，：；！？'";
 static const char *const closing = ".,:;!?)]}%…’”»›」』》〉）】〕、。，：；！？'";
 
@@ -423,7 +424,7 @@ static bool is_one_of(uint32_t c, const char *signs)
     return *sign && strstr(signs, sign);
 }
 
-/* The last character; 0 if there is none. */
+/* Return the last character of a text; 0 if it is empty or ends inside a character. */
 static uint32_t last_character(const struct buf *text)
 {
     uint32_t c = 0;
@@ -446,15 +447,15 @@ static bool needs_blank(const struct buf *text, const char *word, size_t size)
 
 bool wording_needs_blank(const struct buf *text, const char *word, size_t size)
 {
-    static const char low[] = "„", high[] = "“"; /* German quotes: high ends what low begins */
+    static const char low[] = "„", high[] = "“"; /* German quotes: „ opens, “ closes */
     size_t quotes = 0;
     uint32_t first = 0, last = last_character(text);
     utf8_decode(&first, word, size);
     for (size_t i = 0; i < text->size; i++)
         quotes += text->bytes[i] == '"';
     bool is_german = text->size && memmem(text->bytes, text->size, low, sizeof low - 1);
-    if ((first == '"' || last == '"') && quotes % 2) /* a quote that ends at the blank, or begins
-                                                      * there */
+    if ((first == '"' || last == '"') && quotes % 2) /* no blank between a quote and the quotation
+                                                      * that it opens or closes */
         return false;
     if (is_german && is_one_of(first, high))
         return false;
@@ -471,7 +472,7 @@ static size_t prefix_of(const struct tokenizer *tokenizer, const char *bytes, si
     return size > length && memcmp(bytes, prefix ? prefix : "", length) == 0 ? length : 0;
 }
 
-/* True if tokens contain no spaces. */
+/* True if tokens contain no spaces: running text then needs blanks between words. */
 static bool needs_blanks(const struct tokenizer *tokenizer)
 {
     return tokenizer_facts(tokenizer)->prefix || *tokenizer_facts(tokenizer)->gap;
@@ -522,14 +523,14 @@ const char *wording_around(const uint32_t *ids, size_t count, size_t marked,
  * the tokenizer. In scripts without spaces, words are the tokenizer's tokens, or characters where a
  * character is several tokens. */
 
-/* The text that a token is in, of a pair the first or the second. */
+/* Return the text that a token is in: of a pair, the first or the second. */
 static struct token_bytes text_of(const struct tokenized *text, size_t token)
 {
     return text->pair.bytes && token >= text->second ? text->pair
                                                      : (struct token_bytes){text->raw, text->size};
 }
 
-/* Is byte `at` part of a white-space character? */
+/* True if byte `at` is part of a white-space character. */
 static bool is_blank(struct token_bytes text, size_t at)
 {
     uint32_t c = 0;
@@ -540,7 +541,7 @@ static bool is_blank(struct token_bytes text, size_t at)
     return start + size > at && utf8_class(c) == UTF8_SPACE;
 }
 
-/* The bytes of a token or word without surrounding white space. */
+/* Return the byte range of a token or word without surrounding white space. */
 static struct text_range trim(struct token_bytes text, size_t start, size_t end)
 {
     while (start < end && is_blank(text, start))
@@ -566,7 +567,7 @@ static bool is_special(const struct tokenized *text, const struct tokenizer *tok
 }
 
 /* True if a character begins at byte `at`, and it or the character before it is of a script without
- * spaces. `*character` is the last one that was read. */
+ * spaces. `*character` is the byte range of the character that was read last. */
 static bool splits_script(struct token_bytes text, size_t at, struct text_range *character)
 {
     uint32_t last = 0, next = 0;
@@ -588,7 +589,7 @@ static size_t split(struct word_span *spans, const struct tokenized *text,
 {
     size_t found = 0;
     size_t next = 0; /* index after the last token that is more than white space */
-    size_t end = 0;  /* end of that token */
+    size_t end = 0;  /* byte offset of the end of that token */
     size_t count = text->count;
     struct text_range character = {0, 0};
     bool was_special = false;
@@ -623,7 +624,8 @@ static size_t split(struct word_span *spans, const struct tokenized *text,
     return found;
 }
 
-/* The given word at an index of `words`, which may lack the special tokens; NULL: none. */
+/* Return the given word at an index of `words`, which also lists special tokens; NULL: the index is
+ * not of a given word. */
 static const struct text_range *given_word(const struct tokenized *text, size_t word)
 {
     size_t index = word - text->words_before;
@@ -647,8 +649,8 @@ struct text_range word_range(const struct tokenized *text, size_t word)
     return own;
 }
 
-/* Find the tokens that begin in each of the given words: a word may have none. Special tokens are
- * words as well. */
+/* Assign to each given word the tokens that begin in it, perhaps none. Each special token is a word
+ * of its own. */
 static size_t split_given(struct word_span *spans, const struct tokenized *text)
 {
     size_t found = 0, token = 0, end = text->count - text->added_after;
@@ -666,7 +668,7 @@ static size_t split_given(struct word_span *spans, const struct tokenized *text)
     return found;
 }
 
-/* Words are labelled by their text; special tokens that are not in the text, by their own. */
+/* Words are labelled by their text; special tokens that are not in the text keep their labels. */
 int word_spans_find(struct tokenized *tokenized, const struct tokenizer *tokenizer,
                     struct arena *arena, struct err *err)
 {

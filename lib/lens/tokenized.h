@@ -16,16 +16,16 @@ struct config;
 
 /* A text, or a list of ids. */
 struct input {
-    const char *text; /* without final NUL; NULL: ids */
+    const char *text; /* not terminated by NUL; NULL: use `ids` */
     size_t size;
-    const char *ids;         /* "3,1,4" */
-    struct token_bytes pair; /* second text of a pair; NULL bytes: none */
+    const char *ids;         /* a list such as "3,1,4" */
+    struct token_bytes pair; /* second text of a pair; `bytes` NULL: no pair */
 };
 
-/* Limits of the model for texts. */
+/* What a model accepts as a text. */
 struct token_limits {
     const struct tokenizer *tokenizer; /* NULL: only ids are accepted */
-    const struct config *config;       /* the size of the context, and the beginning token */
+    const struct config *config;       /* has the size of the context, and the beginning token */
     size_t vocabulary;                 /* size of the vocabulary: ids are below it */
     const char *why;          /* without `tokenizer`: why the tokenizer is not supported; NULL or
                                * "": there is none */
@@ -35,7 +35,7 @@ struct token_limits {
     const char *model;        /* the model's folder or file, for messages */
 };
 
-/* Neighbouring tokens, such as a word's. */
+/* A range of tokens, such as the tokens of a word. */
 struct word_span {
     size_t first;
     size_t count;
@@ -44,39 +44,40 @@ struct word_span {
 /* Items of a list of positions, `@verb,-1`, each with its tokens or words: positions of one item
  * share a row or a column (--mean texts and regions). */
 struct named_positions {
-    const struct label *labels; /* [count] */
-    const char **positions;     /* [count] "3-4" */
-    size_t count;               /* 0: positions have rows of their own */
+    const struct label *labels; /* [count] names of the items */
+    const char **positions;     /* [count] tokens or words of an item, such as "3-4" */
+    size_t count;               /* 0: each position has a row of its own */
 };
 
 struct text_range;
 
 struct tokenized {
-    const char *raw; /* NULL: ids were given */
+    const char *raw; /* the text; NULL: ids were given */
     size_t size;
-    const struct token *tokens;      /* [count] */
+    const struct token *tokens;      /* [count] id and byte range of each token */
     const uint32_t *ids;             /* [count] token ids */
-    const struct label *labels;      /* [count] */
+    const struct label *labels;      /* [count] labels of the tokens */
     const struct token_bytes *bytes; /* [count] bytes of the tokens; NULL, or NULL in an item: not
                                       * known */
     const unsigned char *segments;   /* [count] segments of a pair of texts; NULL: one text */
     size_t count;
-    struct token_bytes pair;          /* the second text; NULL bytes: none */
+    struct token_bytes pair;          /* second text of a pair; `bytes` NULL: no pair */
     size_t second;                    /* first token of `pair`; 0: one text */
     size_t added_before, added_after; /* special tokens that were added to the text */
     size_t added_between;             /* in a pair: special tokens before token `second` */
-    size_t dropped_count;             /* characters missing in the vocabulary */
-    struct token dropped_first;       /* position of the first of these characters */
+    size_t dropped_count;             /* number of characters that the vocabulary lacks */
+    struct token dropped_first;       /* position of the first character that the vocabulary
+                                       * lacks */
     const struct word_span *words;    /* [word_count] words, which axes have instead of tokens;
                                        * NULL: axes have tokens */
     const struct label *word_labels;
     size_t word_count;
-    size_t words_before; /* special tokens before word or token 0, which have no number */
+    size_t words_before; /* number of special tokens before word or token 0; they have no number */
     const struct text_range *given; /* [given_count] words as ranges of bytes, in place of words
                                      * between blanks; NULL: none */
     size_t given_count;
-    const char *queries; /* selected rows of its tensors, "0,3-5": indices of tokens, or numbers of
-                          * words; NULL: all, or the rows of the selection */
+    const char *queries; /* selected rows of the text's tensors, such as "0,3-5": indices of tokens,
+                          * or numbers of words; NULL: all, or the rows of the selection */
     const char *keys;    /* selected columns of attention; NULL: all */
     struct named_positions named_queries, named_keys;
 };
@@ -86,15 +87,15 @@ struct tokenized {
 int tokenized_make(struct tokenized *tokenized, const struct input *input,
                    const struct token_limits *limits, struct arena *arena, struct err *err);
 
-/* Make a text of only the model's beginning token. Refused if the vocabulary has no such token. */
+/* Make a text of the model's beginning token alone. It is an error if the vocabulary lacks it. */
 int tokenized_begin(struct tokenized *tokenized, const struct token_limits *limits,
                     struct arena *arena, struct err *err);
 
-/* Label tokens, which are borrowed. The caller sets `text`, `size` and `pair`. */
+/* Label tokens, which are borrowed. The caller sets `raw`, `size` and `pair`. */
 int tokenized_label(struct tokenized *tokenized, const struct tokens *tokens,
                     const struct tokenizer *tokenizer, struct arena *arena, struct err *err);
 
-/* The number of a token, which counts from `words_before`: negative for the tokens before. */
+/* Return the number of a token: 0 at index `words_before`, negative for the tokens before it. */
 static inline long long tokenized_number(const struct tokenized *tokenized, size_t index)
 {
     return (long long)index - (long long)tokenized->words_before;
@@ -103,11 +104,13 @@ static inline long long tokenized_number(const struct tokenized *tokenized, size
 /* True for special tokens that were added to the text. */
 bool tokenized_is_added(const struct tokenized *tokenized, size_t index);
 
-/* The position whose prediction a page shows when it opens: of classes, where the model answers;
- * the last mask token; else the last token before those that were added at the end. */
+/* Return the position whose prediction a page shows when it opens: for a classifier, the position
+ * of its answer; else the last mask token or, without one, the last token before the special tokens
+ * that were added at the end. */
 size_t tokenized_opening(const struct tokenized *text, const struct config *config, long long mask);
 
-/* The first token that begins inside a character, as in Chinese and emoji; `count`: none. */
+/* Return the index of the first token that begins inside a character, as in Chinese and emoji;
+ * `count`: there is none. */
 size_t tokenized_first_part(const struct tokenized *tokenized);
 
 /* Refuse a text without tokens. */
@@ -118,11 +121,11 @@ int tokenized_check(const struct tokenized *tokenized, struct err *err);
 int tokenized_table(struct table *table, const struct tokenized *tokenized, const char *title,
                     struct arena *arena, struct err *err);
 
-/* Append the text on one line as label.h displays it, but with plain spaces, or `ids 3,1,4`; of a
- * pair both texts, `the dog │ a cat`. */
+/* Append the text on one line as label.h displays it, but with plain spaces; for a pair both texts,
+ * `the dog │ a cat`; for ids without a text `ids 3,1,4`. */
 void tokenized_visible(struct buf *out, const struct tokenized *tokenized);
 
-/* The name of a token in a text:
+/* What a name matches in a text:
  *
  *     is      the first token with this text, with or without a space before it, or this label
  *     3, -1   the token with this index; negative indices count from the end
@@ -141,26 +144,29 @@ bool tokenized_find_token(struct token_match *match, const struct tokenized *tok
 
 /* --- labels ----------------------------------------------------------------------------------- */
 
-/* A token's text without leading spaces; of spaces alone, the visible form. */
+/* Return a token's text without leading spaces; if it is only spaces, its visible form. */
 const char *label_name(const struct label *label);
 
-/* A label that borrows a text; its form for people is on one line, or shows spaces as signs. */
+/* Make a label that borrows a text. Its form for people is on one line, with signs for spaces if
+ * `shows_blanks`. */
 struct label label_borrowed(const char *text, bool shows_blanks, struct arena *arena,
                             struct err *err);
 
-/* The label of a head: 0.1 for people; L0H1 for data, since 0.1 and 0.10 would be the same number.
- * The label of a vocabulary entry. All NULL with `err`. */
+/* label_of_head: 0.1 for people; L0H1 for data, since 0.1 and 0.10 would be the same number.
+ * label_of_word: the label of a vocabulary entry. All texts are NULL with `err`. */
 struct label label_of_head(size_t layer, size_t head, struct arena *arena, struct err *err);
 struct label label_of_word(const struct tokenizer *tokenizer, uint32_t id, struct arena *arena,
                            struct err *err);
 
-/* Labels of `count` numbers (NULL: 0, 1, …); of the first `count` vocabulary entries. */
+/* Make labels of `numbers` [count] (NULL: 0, 1, …), or of the first `count` vocabulary entries.
+ * Return NULL with `err`. */
 const struct label *labels_of_numbers(const size_t *numbers, size_t count, struct arena *arena,
                                       struct err *err);
 const struct label *labels_of_words(const struct tokenizer *tokenizer, size_t count,
                                     struct arena *arena, struct err *err);
 
-/* An axis with the labels of `count` numbers (NULL: 0, 1, …); of a layer's heads, L0H3 in data. */
+/* Make an axis of `numbers` [count] (NULL: 0, 1, …), or of the `size` heads of a layer, whose
+ * labels in data are such as L0H3. */
 int axis_of_numbers(struct axis *axis, const char *name, const size_t *numbers, size_t count,
                     struct arena *arena, struct err *err);
 int axis_of_heads(struct axis *axis, size_t layer, size_t size, struct arena *arena,
@@ -175,23 +181,25 @@ int axis_add_numbers(struct axis *axis, const char *prefix, size_t count, struct
 /* --- running text and words ------------------------------------------------------------------- */
 
 /* Append a token, after a space if the tokenizer removes spaces and normal spelling has one.
- * Returns where the token's bytes begin. Unknown ids become numbers; without a tokenizer: 3,1,4. */
+ * Returns the byte offset at which the token begins. Unknown ids become numbers; without a
+ * tokenizer: 3,1,4. */
 size_t wording_add(struct buf *text, const struct tokenizer *tokenizer, uint32_t id);
 
-/* The text of tokens, one of them marked: "the «cat» sat". A mark does not divide a character. */
+/* Return the text of tokens, one of them marked: "the «cat» sat". Marks do not divide a
+ * character. */
 const char *wording_around(const uint32_t *ids, size_t count, size_t marked,
                            const struct tokenizer *tokenizer, struct arena *arena, struct err *err);
 
-/* True if normal spelling has a blank between a text and a word; “, „ and " are opening or closing
- * quotes by what is before them. */
+/* True if normal spelling has a blank between a text and a word; the text before “, „ or " decides
+ * if it opens or closes a quotation. */
 bool wording_needs_blank(const struct buf *text, const char *word, size_t size);
 
-/* Find the words of a text: given ones, perhaps without tokens, or words between blanks.
- * `tokenizer` made the text's ids, or decodes them. */
+/* Find the words of a text: the given words, which may have no tokens, or else words between
+ * blanks. `tokenizer` made the text's ids, or decodes them. */
 int word_spans_find(struct tokenized *tokenized, const struct tokenizer *tokenizer,
                     struct arena *arena, struct err *err);
 
-/* The bytes of a word in its text, without surrounding white space. */
+/* Return the byte range of a word in its text, without surrounding white space. */
 struct text_range word_range(const struct tokenized *tokenized, size_t word);
 
 /* Find which of the first `count` ids begin a new word: tokens with a leading space or, if the

@@ -25,17 +25,17 @@ enum {
     NARROW_CHANNELS = 128,
     STEPS_WORTH_PACKING = 256,
     STEPS_WORTH_PACKING_QUANTS = 24, /* packing takes as long as ten steps */
-    CHUNK_BYTES = 16 << 20,          /* part of a file that a thread unmaps at a time */
+    CHUNK_BYTES = 16 << 20,          /* bytes of a file that a thread unmaps at a time */
 };
 
-/* The names of classes, in the form of a tokenizer.json whose words are whole texts. */
+/* The names of classes as the JSON of a tokenizer, whose words are these names. */
 struct class_names {
     const struct config *config;
     struct viewer *viewer;
     struct buf json;
 };
 
-/* Whether a reranker's config tells sentence-transformers to leave the logit as it is. */
+/* True if a reranker's config tells sentence-transformers to leave the logit as it is. */
 static bool is_identity(const struct json *root)
 {
     const struct json *own = json_given(root, "sentence_transformers");
@@ -340,8 +340,8 @@ struct text viewer_text(const struct text_with_source *pair)
 
 /* --- visible keys --------------------------------------------------------------------------------
  *
- * These are the keys that queries attend to, if a window, a sparse attention pattern or --knockout
- * excludes more than the causal mask. */
+ * Maps of visible keys are needed if a window, a sparse attention pattern or --knockout hides more
+ * keys than the causal mask does. */
 
 size_t viewer_visible_maps(const struct viewer *viewer, enum site site, size_t layer, size_t heads)
 {
@@ -446,7 +446,8 @@ static int complete(const struct viewer *viewer, const struct capture_request *a
             return -1;
         for (size_t row = 0; row < count; row++) {
             labels[row] = of[array->rows.numbers[row]];
-            numbers[row] = array->rows.numbers[row] - sentence->words_before; /* negative: none */
+            /* the number of a token that has none becomes negative */
+            numbers[row] = array->rows.numbers[row] - sentence->words_before;
         }
         array->rows = (struct axis){array_row_name(array),
                                     count,
@@ -470,7 +471,7 @@ int viewer_report(struct report *report, const struct viewer *viewer, struct are
         .untrained = model_is_untrained(&viewer->model),
         .precision = viewer->model.weights.precision,
         .mechanism = mechanism && *mechanism ? mechanism : NULL,
-        .has_encoder = true, /* even without an encoder: report_keys is then the text */
+        .has_encoder = true, /* even without an encoder: report_keys then returns the text */
     };
     return mechanism ? 0 : -1;
 }
@@ -482,7 +483,7 @@ int viewer_reports(const struct viewer *viewer, const struct capture_request *as
     bool named = viewer->words && site_set_has(asked->selection->sites, SITE_LOGITS);
     const struct label *words =
         named ? labels_of_words(viewer->words, config_logits(config), arena, err) : NULL;
-    size_t widest = 0; /* most columns labelled by numbers */
+    size_t widest = 0; /* most columns of an array that are labelled by numbers */
     for (size_t i = 0; i < asked->count; i++)
         for (const struct array *array = lists[i].items; array < lists[i].items + lists[i].count;
              array++)
@@ -564,7 +565,7 @@ bool viewer_goes_by_map(const struct viewer *viewer, const struct capture_reques
     return true;
 }
 
-/* List the tensors that are asked for, without values. */
+/* List the requested tensors in `plan`, without values. */
 static int plan_maps(struct capture *plan, const struct capture_request *asked,
                      const struct config *config, struct arena *arena, struct err *err)
 {
@@ -586,8 +587,8 @@ static int plan_maps(struct capture *plan, const struct capture_request *asked,
     return 0;
 }
 
-/* A layer begins with a pass for its input, at which the passes of its maps start. A pass of maps
- * has as many heads as FLOATS_AT_ONCE allows, but at least one. */
+/* A first pass of each layer computes the layer's input, from which the passes for its maps start.
+ * A pass for maps has as many heads as FLOATS_AT_ONCE allows, but at least one. */
 int viewer_capture_by_map(struct viewer *viewer, const struct capture_request *asked,
                           maps_taker *take, void *context, struct arena *arena, struct err *err)
 {
@@ -637,7 +638,8 @@ int viewer_capture_by_map(struct viewer *viewer, const struct capture_request *a
 
 /* --- the bytes that passes will need ---------------------------------------------------------- */
 
-/* The floats of a site in one layer: of all heads and queries, or of the selected ones. */
+/* Return the number of floats of a site in one layer: if `all`, for all heads and queries, else for
+ * the selected heads and queries. */
 static double site_floats(const struct viewer *viewer, const struct selection *selection,
                           enum site site, const struct text_with_source *pair, bool all)
 {
@@ -665,7 +667,7 @@ double viewer_captured_bytes(const struct viewer *viewer, const struct selection
     return floats * sizeof(float);
 }
 
-/* The bytes of the maps of visible keys (viewer_visible_maps) that a capture stores with its
+/* Return the bytes of the maps of visible keys (viewer_visible_maps) that a capture stores with its
  * attention maps; with `by_map`, only for the attention map that needs most. */
 static double visible_bytes(const struct viewer *viewer, const struct selection *selection,
                             const struct text_with_source *pair, size_t heads_at_once, bool by_map)
@@ -686,9 +688,9 @@ static double visible_bytes(const struct viewer *viewer, const struct selection 
     return (by_map ? most : all) * sizeof(float);
 }
 
-/* The bytes of a pass: its buffers, the memory of threads, logits, what effective sites need, and
- * attention maps of one layer unless they are lent; for maps that are taken by rows, a strip for
- * each thread. */
+/* Return the bytes of a pass: its buffers, the memory of threads, logits, what effective sites
+ * need, and attention maps of one layer unless they are lent; for maps that are taken by rows, a
+ * strip for each thread. */
 static double pass_bytes(const struct viewer *viewer, const struct selection *selection,
                          const struct text_with_source *pair, enum capture_way way)
 {

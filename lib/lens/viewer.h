@@ -27,7 +27,7 @@ struct viewer {
     bool logistic;                 /* each class has a probability of its own, not a share */
     bool regresses;                /* the logit is the answer: it has no probability */
     bool spans;                    /* the classes are the first and the last token of an answer */
-    bool starts;                   /* texts begin with the config's bos_id; the caller decides */
+    bool starts;                   /* texts begin with the config's bos_id; set by the caller */
     bool start_is_unnumbered;      /* token 0 is the first one after the beginning token, which has
                                     * no number */
     bool reads_any_length;         /* viewer_tokenize accepts texts longer than the context */
@@ -42,17 +42,18 @@ struct text_with_source {
     struct tokenized text;
     struct tokenized source;
     size_t prompt_count;       /* number of prompt tokens, as in forward.h; 0: all */
-    bool grows;                /* token -1 of edits is the last prompt token, then each later one */
-    struct word_span scored;   /* tokens that a masked model scores; 0: all after the prompt */
+    bool grows;                /* in edits, token -1 is the last prompt token, then each new
+                                * token */
+    struct word_span scored;   /* tokens that a masked model scores; count 0: all but the prompt */
     const struct edits *edits; /* edits of this text: the caller sets viewer.edits to them */
 };
 
 /* The texts of one pass. */
 struct text_list {
-    const struct text *items; /* [count] */
+    const struct text *items; /* [count] the texts */
     size_t count;
     size_t first;                     /* number of the first text, for messages and `= resample` */
-    const struct stream_start *start; /* NULL: begin with the embedding */
+    const struct stream_start *start; /* layer inputs to start at; NULL: begin with the embedding */
 };
 
 /* Selected tensors of several pairs, and their reports. */
@@ -62,11 +63,11 @@ struct capture_request {
     size_t count;
     size_t first;                     /* number of the first text, for messages and `= resample` */
     struct report *reports;           /* [count] output */
-    const struct stream_start *start; /* NULL: begin with the embedding */
+    const struct stream_start *start; /* layer inputs to start at; NULL: begin with the embedding */
 };
 
-/* Open a model by name or path (NULL: the default), or in a folder; both must outlive the viewer.
- * `threads` is the number of threads (0: one per processor). */
+/* Open a model by name or path (NULL: the default model), or in a folder. The name or folder must
+ * outlive the viewer. `threads` 0: one thread per processor. */
 int viewer_open(struct viewer *viewer, const char *model, size_t threads, struct err *err);
 int viewer_open_folder(struct viewer *viewer, const struct folder *folder, size_t threads,
                        struct err *err);
@@ -83,14 +84,14 @@ struct precision_words {
 };
 struct precision_words viewer_precision(const struct viewer *viewer);
 
-/* Replace the attention mechanism of later passes; all zeros: the model's own. Refused as by
- * mechanism_check. */
+/* Replace the attention mechanism of later passes; all zeros: the model's own. It is an error if
+ * mechanism_check refuses the mechanism. */
 int viewer_set_mechanism(struct viewer *viewer, const struct mechanism *mechanism, struct err *err);
 
-/* Announce how many tokens will follow, how many passes of one token, or how many of these are of
- * one text each. For many tokens the matrices of layers are packed, for many steps the unembedding,
- * and for more than a few steps of decoding quantised matrices, each if half of the free memory is
- * enough. Results do not depend on it. */
+/* Announce how many tokens will follow (EXPECT_TOKENS), how many passes of one token
+ * (EXPECT_STEPS), or how many passes of one token of a single text (EXPECT_DECODING). If it is
+ * worthwhile, and half of the free memory is enough, later passes pack the matrices of layers, the
+ * unembedding, or quantised matrices, respectively. Results do not depend on it. */
 enum expected { EXPECT_TOKENS, EXPECT_STEPS, EXPECT_DECODING };
 void viewer_expect(struct viewer *viewer, enum expected what, size_t count);
 
@@ -108,7 +109,7 @@ int viewer_read(const struct viewer *viewer, struct text_with_source *pair,
                 const struct input *input, const struct input *source, struct arena *arena,
                 struct err *err);
 
-/* A pair as a text of a pass, which borrows the arrays of the pair. */
+/* Return a pair as a text of a pass, which borrows the arrays of the pair. */
 struct text viewer_text(const struct text_with_source *pair);
 
 /* Run texts as one ragged batch; the tap receives the selected tensors. The texts may be in the
@@ -116,7 +117,8 @@ struct text viewer_text(const struct text_with_source *pair);
 int viewer_run(struct viewer *viewer, const struct selection *selection,
                const struct text_list *texts, struct tap tap, struct err *err);
 
-/* A report without texts and tensors, to be filled: the model, its attention options and edits. */
+/* Make a report without texts and tensors, which the caller adds: the model, its attention options
+ * and edits. */
 int viewer_report(struct report *report, const struct viewer *viewer, struct arena *arena,
                   struct err *err);
 
@@ -139,8 +141,9 @@ int viewer_reports(const struct viewer *viewer, const struct capture_request *as
 #define FIRST_MAP SITE_SCORES
 #define LAST_MAP SITE_WEIGHTS
 
-/* True for a capture of nothing but large attention maps of one text without a source, if the model
- * has a residual stream and no edit is of resid_pre in a selected layer: it would apply twice. */
+/* True for a capture of nothing but large attention maps of one text without a source. The model
+ * must have a residual stream, and no edit of resid_pre in a selected layer, which would apply
+ * twice. */
 bool viewer_goes_by_map(const struct viewer *viewer, const struct capture_request *asked);
 
 /* Called with the report of the request, whose tensors have no values, and a report of the next
@@ -152,9 +155,9 @@ typedef int maps_taker(void *context, const struct report *whole, struct report 
 int viewer_capture_by_map(struct viewer *viewer, const struct capture_request *asked,
                           maps_taker *take, void *context, struct arena *arena, struct err *err);
 
-/* The number of maps of visible keys that a tensor needs: `heads`, or 1 for all heads; 0 for sites
- * that are not masked, if the causal mask or captured scores suffice, or if an edit may have given
- * hidden keys a value. */
+/* Return the number of maps of visible keys that a tensor needs: `heads`, or 1 for all heads; 0 for
+ * sites that are not masked, if the causal mask or captured scores suffice, or if an edit may have
+ * given hidden keys a value. */
 size_t viewer_visible_maps(const struct viewer *viewer, enum site site, size_t layer, size_t heads);
 
 /* --- memory --------------------------------------------------------------------------------------
@@ -175,7 +178,7 @@ void viewer_add_memory(struct memory *memory, const struct viewer *viewer,
                        const struct selection *selection, const struct text_with_source *pair,
                        enum capture_way way);
 
-enum { FLOATS_AT_ONCE = 1 << 24 }; /* most floats in a pass by map; at least one map */
+enum { FLOATS_AT_ONCE = 1 << 24 }; /* most floats of maps in a pass, but at least one map */
 
 double viewer_captured_bytes(const struct viewer *viewer, const struct selection *selection,
                              const struct text_with_source *pair);
@@ -195,11 +198,11 @@ double viewer_captured_bytes(const struct viewer *viewer, const struct selection
 int effective_begin(const struct selection *selection, const struct run *run, struct watch *watch,
                     struct tap *tap, struct arena *arena, struct err *err);
 
-/* In a query's row of zeros [columns], in place of its masked scores, set the visible keys to 1.
- * `memory` has room for 2 · columns numbers. */
+/* Set the visible keys of a query to 1. `block.data` is the query's row [columns] of zeros, in
+ * place of its masked scores; `memory` has room for 2 · columns numbers. */
 void visible_row(struct edit_block block, const struct score_rule *rule, const struct edits *edits,
                  uint32_t *memory);
 
-/* Bytes that effective sites need in addition to the pass with its attention weights. */
+/* Return the bytes that effective sites need in addition to the pass with its attention weights. */
 double effective_bytes(const struct selection *selection, const struct config *config,
                        size_t tokens);

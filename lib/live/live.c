@@ -16,20 +16,21 @@
 #include "model/points.h"
 #include "pass/tap.h"
 
-enum { CELLS_MAX = 250000 }; /* the most numbers that explain the cells of a text: 1.3 MB */
+enum { CELLS_MAX = 250000 }; /* most numbers that may explain cells: 1.3 MB */
 
 /* --- texts that grow --------------------------------------------------------------------------
  *
- * A text of a page that grows by tokens which the page chooses. Tokens stay in a cache: after a
- * request with one token more, one token is read. */
+ * A text that grows by tokens which the page chooses. The keys and values of its tokens stay in a
+ * cache: a request with one more token runs only this token. */
 
 struct growing {
     struct continuation text;     /* the text; its viewer is NULL if there is no text yet */
     struct text_with_source pair; /* the text before the tokens that were added */
     struct live_request of;       /* the request that `pair` was read from, in `arena` */
-    float *logits;                /* [V] logits after the last token; NULL: not known */
-    float *weights[2];  /* [tokens], [tokens of the source] attention weights of the last token,
-                         * summed over layers and heads; NULL: no such attention */
+    float *logits;                /* logits after the last token, by id; NULL: not known */
+    float *weights[2];  /* attention weights of the last token for each token of the text, and of
+                         * the source, summed over layers and heads; NULL: the model has no such
+                         * attention */
     struct arena arena; /* memory of the pair */
     struct arena read;  /* memory of the numbers: `logits` and `weights` */
 };
@@ -89,7 +90,7 @@ static bool is_same(const struct live_request *one, const struct live_request *o
            strcmp(edits_of(one), edits_of(other)) == 0 && one->temperature == other->temperature;
 }
 
-/* Make the text of a request, with its added tokens, the growing text. The viewer has the
+/* Make the text of a request, with its added tokens, the growing text. The viewer must have the
  * temperature of the request. */
 static int growing_take(struct growing *growing, struct viewer *viewer,
                         const struct live_request *request, struct err *err)
@@ -126,7 +127,8 @@ static int growing_take(struct growing *growing, struct viewer *viewer,
     return 0;
 }
 
-/* Copy logits; add the weights of the last row of each head. */
+/* Receive numbers of a pass: keep logits, or add the last row of each head's weights to the
+ * sums. */
 static int take_numbers(void *context, const struct announcement *announced, struct err *err)
 {
     struct growing *growing = context;
@@ -147,7 +149,8 @@ static int take_numbers(void *context, const struct announcement *announced, str
     return 0;
 }
 
-/* Find the numbers after the last token, with the viewer's edits. */
+/* Compute `logits` and `weights` for the last token with the viewer's edits, unless they are
+ * known. */
 static int growing_read(struct growing *growing, struct err *err)
 {
     static const enum site_branch branches[] = {BRANCH_TEXT, BRANCH_CROSS};
@@ -177,14 +180,14 @@ static int growing_read(struct growing *growing, struct err *err)
                   continuation_run(text, text->count, &selection, tap, err));
 }
 
-/* The logits [V] with the viewer's edits, which change only the last token. They are valid until
- * the next call; NULL with `err`. */
+/* Compute the logits, by id, with the viewer's edits, which change only the last token. They are
+ * valid until the next call; NULL with `err`. */
 static const float *growing_edited(struct growing *growing, struct err *err)
 {
     struct continuation *text = &growing->text;
     continuation_forget(text, text->count - 1);
     int failed = continuation_run(text, text->count, NULL, (struct tap){0}, err);
-    /* the keys and values of the last token are edited as well */
+    /* forget the keys and values of the last token, which are edited as well */
     continuation_forget(text, text->count - 1);
     return failed ? NULL : text->logits;
 }
@@ -313,7 +316,7 @@ static int write_look(struct live *live, struct stream *out, const struct live_r
         return -1;
     for (size_t i = 0; i < STREAM_STEPS; i++) {
         struct lens_plan *lens = i < plan.count ? &plan.lenses[plan.count - 1 - i] : NULL;
-        /* not for the model's output, which is the last report */
+        /* the lens of the model's output, i = 0, always covers all tokens */
         bool of_token = i > 0 && request->of_token;
         if (lens && of_token) {
             lens->of_one = true;
@@ -403,7 +406,7 @@ int live_write_origin(struct live *live, struct stream *out, const struct live_r
 
 /* The most likely next tokens of a request, in an arena. */
 struct next_likely {
-    struct likely *best; /* [count] */
+    struct likely *best; /* array of `count` tokens */
     size_t count;
     double log_sum;
     struct edit_list list; /* the edits of the request */

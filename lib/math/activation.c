@@ -21,7 +21,8 @@ static inline float gelu(float x)
     return x * normal_share(x);
 }
 
-/* max(0, x). With 0 · x, -infinity becomes NaN, which is an error later, and not 0. */
+/* max(0, x), but -infinity becomes NaN, because 0 · -infinity is NaN: it is reported as an error
+ * later, while 0 would hide it. */
 static inline float relu(float x)
 {
     return x < 0 ? 0.0f * x + 0.0f : x; /* adding 0 changes -0 to 0 */
@@ -114,8 +115,8 @@ static const float nothing[2 * BLOCK] = {EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGH
 
 #define SIMD _Pragma("omp simd")
 
-/* Define the function that applies a curve to a row. Compilers can vectorise it: `simd` is SIMD, or
- * nothing for a curve that calls the C library. y may be x. */
+/* Define the function that applies a curve to rows. `simd` is SIMD, which lets compilers vectorise
+ * the loop, or nothing for a curve that calls the C library. y may be x. */
 #define DEFINE_ROWS(curve, simd)                                                              \
     static inline void curve##_row(float *y, const float *x, const float *bias, size_t count) \
     {                                                                                         \
@@ -176,8 +177,8 @@ static const struct activation_row {
 _Static_assert(sizeof activation_rows / sizeof *activation_rows == ACTIVATION_COUNT,
                "activation_rows: expected a row for each activation");
 
-/* Other names of these curves in transformers. Some differ in the order of operations, and
- * gelu_fast has ten digits of √(2/π), which are more than float32 holds. */
+/* Other names of the activations in the library transformers. Some of its functions differ in the
+ * order of operations, and its gelu_fast has ten digits of √(2/π), more than float32 holds. */
 static const struct other_name {
     const char *name;
     enum activation activation;

@@ -1,4 +1,5 @@
-/* activation.h: activation functions, which are between the two matrix products of an MLP. */
+/* activation.h: activation functions, which a model applies between the two matrix products of an
+ * MLP. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,25 +19,26 @@ enum activation {
     ACTIVATION_COUNT,
 };
 
-/* Find the activation with a name in a config ("gelu_new", "gelu_fast", …); false if there
- * is none. */
+/* Find the activation that a config names ("gelu_new", "gelu_fast", …); false if no activation has
+ * the name. */
 bool activation_find(const char *name, enum activation *activation);
 
-/* All names, for a message. */
+/* The names of all activations, separated by commas, for an error message. */
 extern const char activation_names[];
 
 /* The main name of an activation, and its formula, like "max(0, x)". */
 const char *activation_name(enum activation activation);
 const char *activation_formula(enum activation activation);
 
-/* y = activation(x + bias), element by element; y may be x. bias [columns], or NULL: none. */
+/* y = activation(x + bias), element by element; y may be x. bias [columns]; NULL: there is no
+ * bias. */
 void activate(struct matrix y, struct matrix x, const float *bias, enum activation activation);
 
-/* x = 1 / (1 + e^-x) */
+/* x = 1 / (1 + e^-x), element by element. */
 void logistic_row(float *x, size_t count);
 
-/* x = xIELU(x), with a = softplus(positive) and b = beta + softplus(negative): a x² + beta x where
- * x > 0, else (e^min(x, epsilon) - 1 - x) b + beta x. */
+/* x = xIELU(x), element by element, with a = softplus(positive) and b = beta + softplus(negative):
+ * a x² + beta x where x > 0, else (e^min(x, epsilon) - 1 - x) b + beta x. */
 struct xielu {
     float positive, negative, beta, epsilon;
 };

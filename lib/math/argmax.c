@@ -14,16 +14,17 @@ enum {
     LINE = 64,
     AHEAD = 16 << 10, /* bytes prefetched ahead */
     BYTE_MOST = INT8_MAX,
-    COLUMNS_MOST = SUMS_ROOM, /* the most numbers in a row, for which a buffer has room; p would be
-                               * too coarse for many more */
+    COLUMNS_MOST = SUMS_ROOM, /* the most numbers in a row: a buffer of a thread has room for so
+                               * many, and p would be too coarse for many more */
 };
 
-static const double UP = 1 + 0x1p-20;       /* factor of a bound: more than rounding loses */
-static const float LEAST = 0x1p-100f;       /* a row without larger numbers becomes zeros */
-static const float TO_WHOLE = 0x1.8p23f;    /* added and subtracted, it rounds to an integer */
+static const double UP = 1 + 0x1p-20;       /* multiplies a bound by more than rounding can lose */
+static const float LEAST = 0x1p-100f;       /* a row whose numbers are all smaller becomes zeros */
+static const float TO_WHOLE = 0x1.8p23f;    /* adding and subtracting it rounds a float to an
+                                             * integer */
 static const double ROUNDING = 2 * 0x1p-24; /* 2 u: twice the relative error of rounding */
 
-/* The row with the largest quantised product in a part of the rows, and this product. */
+/* The row with the largest quantised product in a part of the rows, and that product. */
 struct argmax_top {
     float value;
     size_t row;
@@ -52,7 +53,8 @@ static float max_abs(const float *row, size_t count)
     return max_row(lanes, LANES);
 }
 
-/* Σ (r - q)² and Σ q², LANES side by side, where r is the row divided by its scale. */
+/* Σ (r - q)² and Σ q² in LANES chains, where r is a row divided by its scale and q the quantised
+ * row. */
 struct squares {
     float error[LANES], quant[LANES];
 };
@@ -78,8 +80,8 @@ static float rounded_up(double value)
     return (float)(value * UP) + FLT_MIN;
 }
 
-/* Each r of `sums` is off by less than 2^-15, as 1 / s and two products are rounded, and each sum
- * by less than n u times the sum. */
+/* Set the bounds of row i. Each number r is off by less than 2^-15, because 1 / s and two products
+ * are rounded, and each sum of squares is off by less than n u times the sum. */
 static void note_norms(struct argmax *argmax, size_t i, float scale, struct squares *sums)
 {
     double columns = (double)argmax->words.in;
@@ -162,7 +164,8 @@ struct query {
     double norm, error; /* upper bounds of ‖x‖ and ‖x - tp‖ */
 };
 
-/* Quantise x to the largest 16-bit integers whose products with a row add up in 32 bits. */
+/* Quantise x to integers of 16 bits, as large as possible while their product with a row of bytes
+ * fits in 32 bits. */
 static void quantise_vector(struct query *query)
 {
     struct argmax *argmax = query->argmax;
@@ -184,7 +187,7 @@ static void quantise_vector(struct query *query)
     query->error = sqrt(error) * UP;
 }
 
-/* y[row] = rows[row] · x: q·p of argmax.h. */
+/* y[row] = rows[row] · x, the product q·p of argmax.h. */
 FOR_EACH_ISA
 static void multiply_quants(int32_t *restrict y, const int8_t *restrict rows, size_t count,
                             const int16_t *restrict x, size_t stride)
@@ -199,7 +202,8 @@ static void multiply_quants(int32_t *restrict y, const int8_t *restrict rows, si
     }
 }
 
-/* near = the quantised products; argmax->bounds = upper bounds of the products of `linear`. */
+/* near = the quantised products as floats; argmax->bounds = upper bounds of the products that
+ * `linear` computes. */
 FOR_EACH_ISA
 static void bound_rows(float *restrict near, const struct query *query,
                        const int32_t *restrict products, size_t first, size_t count)
@@ -238,7 +242,7 @@ static void bound_part(void *context, size_t round, size_t thread)
     top->row += first;
 }
 
-/* Rows that are to be multiplied out, and the largest product so far. */
+/* Rows whose products are computed next, and the largest product so far. */
 struct candidates {
     const struct query *query;
     size_t rows[LANES];

@@ -23,7 +23,7 @@
 struct thread_buffers;
 
 struct argmax {
-    const struct thread_buffers *buffers; /* [thread] */
+    const struct thread_buffers *buffers; /* [thread] buffers of the machine */
     struct weight words;                  /* the weight [n, V], borrowed */
     size_t stride;                        /* bytes from row to row of `quants`: n, rounded up to
                                            * cache lines */
@@ -32,18 +32,18 @@ struct argmax {
     float *scales;                        /* [V] the scales s */
     float *errors;                        /* [V] upper bounds of ‖w - sq‖ + 2 n u ‖w‖ */
     float *norms;                         /* [V] upper bounds of ‖sq‖ */
-    double largest;          /* an upper bound of the largest ‖w‖; infinity: the rows have
-                              * no bounds */
+    double largest;          /* an upper bound of the largest ‖w‖; infinity: there are no bounds */
     int16_t *x;              /* [stride] the quantised vector p, filled up with zeros */
     double *bounds;          /* [V] upper bounds of the products with x */
     struct argmax_top *tops; /* the row with the largest quantised product in each part of
                               * the rows */
 };
 
-/* Quantise the rows (unless they are too long) on all threads. The arena owns the copy. */
+/* Quantise the rows on all threads; if rows are too long, argmax_find always returns false. The
+ * arena owns the copy. */
 int argmax_init(struct argmax *argmax, struct machine *machine, const struct weight *words,
                 struct arena *arena, struct err *err);
 
-/* Find the row with the largest product with x, the first of equals. False: the row is not known,
- * since rows are too long, or a number is or may become infinite or NaN. */
+/* Find the row that has the largest product with x; of equal products, the first. Returns false if
+ * the row is not known, because rows are too long, or a number is or may become infinite or NaN. */
 bool argmax_find(struct machine *machine, struct argmax *argmax, const float *x, uint32_t *row);

@@ -57,8 +57,8 @@ static size_t blocking_size_of(const struct blocking *blocking, enum blocking_ki
     return others % blocking->part;
 }
 
-/* Reading a number of W needs about the time of this many multiply-adds: with few rows of x,
- * threads pay for less work. */
+/* Reading a number of W takes about as long as this many multiply-adds: with few rows of x, threads
+ * are worth starting for less arithmetic. */
 static const double READ_WORK = 4;
 
 /* --- plans ------------------------------------------------------------------------------------ */
@@ -68,18 +68,19 @@ enum {
     GROUP_ROWS = 192,  /* rows of x that stay in a cache of unknown size while panels are read */
     GROUP_MOST = 256,  /* the most rows of x that stay in a cache of known size while panels are
                         * read */
-    LARGE_GROUP = 512, /* rows of x in a group of other plans: many rows share a panel */
+    LARGE_GROUP = 512, /* rows of x in a group in all other plans: many rows share a panel */
     TILES_GROUP = 256, /* rows of x in a group with AMX, if x is larger than TILES_CACHE bytes */
     TILES_PANELS = 4,  /* panels of one round with AMX, which share the reading of x */
     TILES_CACHE = 512 * 1024,
-    FEW_ROWS = 8, /* up to so many rows of x most time goes to reading W, in pieces of SLAB_ROWS,
-                   * SLAB_COLUMNS */
+    FEW_ROWS = 8, /* with at most so many rows of x, most time goes to reading W, which is read in
+                   * pieces of SLAB_ROWS by SLAB_COLUMNS */
     SLAB_ROWS = 16,
     SLAB_COLUMNS = 768,
     IN_PLACE_CHUNK = 256, /* terms of a chunk of W read in place: few, as rows of W that are far
                            * apart evict each other */
     MANY_ROWS = 384,      /* with at least so many rows of x it pays to copy a panel for one use */
-    MANY_ROWS_WIDE = 192, /* MANY_ROWS if rows of W are WIDE floats or more apart */
+    MANY_ROWS_WIDE = 192, /* used in place of MANY_ROWS if rows of W are WIDE floats or more
+                           * apart */
     WIDE = 2560,
     DOTS_AT_ONCE = 192, /* columns of W, stored as [out, in], that one round reads in place */
     PAIR_CHUNK = 384,   /* pairs of terms in a chunk: a chunk of a panel stays in the second-level
@@ -151,8 +152,9 @@ static size_t panels_together(const struct weight *w, size_t threads)
     return divide_up(panels, rounds);
 }
 
-/* The rows of a group: whole tiles, about as many in each group. If the size of a core's second-
- * level cache is known, a chunk of a group fills at most five eighths of it. */
+/* The number of rows of x in a group: a multiple of TILE_ROWS, chosen to make all groups about
+ * equally large. If the size of a core's second-level cache is known, a chunk of a group fills at
+ * most five eighths of it. */
 static size_t even_group(size_t rows)
 {
     size_t row = PANEL_ROWS * sizeof(float);
@@ -210,13 +212,13 @@ static struct plan plan_choose(const struct machine *machine, const struct weigh
 
 /* --- the epilogue ----------------------------------------------------------------------------- */
 
-/* The operations on the sums of a product while the sums are in cache. If y or total has no data,
- * it is not computed. With a total there is no activation. */
+/* The operations on the sums of a product while the sums are in cache. If y.data or total.data is
+ * NULL, that result is not computed. With a total there is no activation. */
 struct epilogue {
-    struct matrix y;     /* = activation(sums + bias) */
-    struct matrix total; /* += sums + bias */
-    const float *bias;   /* [columns], or NULL: none */
-    float factor;        /* factor of the sums; 0: none */
+    struct matrix y;     /* becomes activation(sums + bias) */
+    struct matrix total; /* sums + bias are added to it */
+    const float *bias;   /* [columns]; NULL: there is no bias */
+    float factor;        /* multiplies the sums; 0: there is no factor */
     enum activation activation;
 };
 
@@ -232,7 +234,7 @@ static inline void add_biased_row(float *restrict to, const float *restrict sums
         to[i] += sums[i] + bias[i];
 }
 
-/* total += sums + bias. Reads the sums again instead of y, which may not be in cache. */
+/* total += sums + bias. This reads the sums again and not y, which may not be in cache. */
 FOR_EACH_ISA
 static void add_biased_rows(struct matrix total, struct matrix sums, const float *bias)
 {
@@ -267,12 +269,14 @@ static void epilogue_apply(const struct epilogue *epilogue, struct matrix sums, 
 
 /* --- the product ------------------------------------------------------------------------------ */
 
-/* Kernels for one size of tile and chunk: [C = or C +=][without or with prefetch]. */
+/* Kernels for one size of tile and chunk. First index: 0 sets C, 1 adds to C; second index: 0
+ * prefetches nothing, 1 prefetches. */
 struct kernel_set {
     struct kernel forms[2][2];
 };
 
-/* x · W and how it is computed. If W is in pairs, so is x, and only kernels read x. */
+/* The product x · W and how it is computed. If W is stored as pairs, x is made of pairs as well,
+ * and only kernels read x. */
 struct product {
     struct matrix x;
     const struct weight *w;
@@ -282,13 +286,13 @@ struct product {
     size_t threads;
     struct blocking groups, tiles, columns, sum; /* `groups` and `tiles` divide the rows of x */
     size_t segment;                              /* chunks in a segment of the sum */
-    const struct thread_buffers *buffers;        /* [thread] */
+    const struct thread_buffers *buffers;        /* [thread] buffers of the machine */
     struct kernel_set kernels[BLOCKING_KINDS][BLOCKING_KINDS]
                              [BLOCKING_KINDS]; /* by the kinds of blocks of the rows, of the
                                                 * columns, and of the sum */
 };
 
-/* The packed panels of W, one after the other; NULL: W is not packed. */
+/* Return the packed panels of W, which follow each other in memory; NULL: W is not packed. */
 static const float *packed_panels(const struct weight *w)
 {
     return w->pairs ? (const float *)w->pairs : w->panels;
@@ -328,7 +332,7 @@ static void fetch_kernels(struct kernels *kernels, struct product *p)
                           });
 }
 
-/* The address of a chunk of a panel, packed or in W itself. */
+/* The address of a chunk of a panel: in the packed panels or, if W is not packed, in W itself. */
 static const float *find_panel(const struct product *p, size_t panel, size_t chunk)
 {
     size_t row = chunk * p->plan.chunk;
@@ -339,7 +343,7 @@ static const float *find_panel(const struct product *p, size_t panel, size_t chu
     return p->w->data + row * p->w->stride + column;
 }
 
-/* One round: a group of rows by a few panels, [first, end). */
+/* One round of a product: a group of rows of x by the panels [first, end). */
 struct round {
     size_t group, first, end;
 };
@@ -359,8 +363,9 @@ static struct round round_at(const struct product *p, size_t index)
     return (struct round){turn ? index % groups : index / blocks, first, end};
 }
 
-/* The panel that this thread will probably multiply next; other threads multiply the panels in
- * between. After the last panel it is one of the first panels: the address must be readable. */
+/* The address of the panel that this thread will probably multiply next; other threads multiply the
+ * panels in between. After the last panel it is one of the first panels, because the address must
+ * be readable. */
 static const float *find_next(const struct product *p, const struct round *round, size_t panel,
                               size_t chunk)
 {
@@ -372,9 +377,9 @@ static const float *find_next(const struct product *p, const struct round *round
     return find_panel(p, (round->first + step * p->plan.panels) % p->columns.count, 0);
 }
 
-/* The product of a panel and a group of rows. */
+/* The product of a group of rows of x and a panel. */
 struct product_part {
-    const float *panel, *next; /* next NULL: nothing is prefetched */
+    const float *panel, *next; /* `next` NULL: nothing is prefetched */
     struct matrix sums;
     float *segment; /* sums of a segment after the first; as large as `sums` */
     struct corner at;
@@ -386,7 +391,7 @@ struct product_part {
 static void multiply_chunk(const struct product *p, const struct product_part *part, size_t chunk)
 {
     const float *x = matrix_row(p->x, part->at.row) + chunk * p->plan.chunk;
-    size_t tile = part->at.row / TILE_ROWS; /* groups are whole tiles */
+    size_t tile = part->at.row / TILE_ROWS; /* groups begin where tiles begin */
     size_t tiles = (part->sums.rows + TILE_ROWS - 1) / TILE_ROWS;
     bool last = chunk + 1 == p->sum.count;
     size_t share = p->plan.flags & EVENLY ? p->plan.chunk * p->plan.panel_columns / tiles : 0;
@@ -418,7 +423,7 @@ static void compute_panels(void *context, size_t index, size_t thread)
     struct round round = round_at(p, index);
     size_t row = blocking_start(&p->groups, round.group);
     size_t rows = blocking_size(&p->groups, round.group);
-    /* make panels contiguous first; else kernels read panels in place */
+    /* with COPY, panels are made contiguous first; otherwise kernels read panels in place */
     bool copies = p->plan.flags & COPY;
     for (size_t chunk = 0; chunk < p->sum.count; chunk++)
         for (size_t panel = round.first; panel < round.end; panel++) {
@@ -441,7 +446,8 @@ static void compute_panels(void *context, size_t index, size_t thread)
         }
 }
 
-/* One segment of one row: sums = Σ x[k] · row k of W, which is widened if it is in bf16. */
+/* Compute one segment of the product of one row: sums = Σ x[k] · row k of W, for up to SUM_SEGMENT
+ * rows from row `first` on. Rows in bf16 are converted to floats in `scratch`. */
 static void stream_segment(const struct product *p, size_t column, struct matrix sums, size_t first,
                            float *scratch)
 {
@@ -481,7 +487,7 @@ static void compute_columns(void *context, size_t index, size_t thread)
 
 struct rounding {
     struct matrix to, x;
-    bool pairs; /* `to` gets pairs; else rounded floats */
+    bool pairs; /* `to` gets bf16 pairs; otherwise floats rounded to bf16 */
 };
 
 FOR_EACH_ISA

@@ -19,7 +19,7 @@ struct machine;
 void linear(struct machine *machine, struct matrix y, struct matrix x, const struct weight *w,
             enum activation activation);
 
-/* y [T, out] = x [T, in] · w + bias, and total [T, out] += the same product and bias. y may have no
- * data: then only the total is computed. */
+/* y [T, out] = x [T, in] · w + bias, and total [T, out] += y. If y.data is NULL, only the total is
+ * computed. */
 void linear_add(struct machine *machine, struct matrix total, struct matrix y, struct matrix x,
                 const struct weight *w);

@@ -8,8 +8,8 @@
 
 enum { LANES = 16 }; /* chains of a sum on all processors: the floats of an AVX-512 register */
 
-/* Run a statement for each i below `count`, with lane = i modulo LANES: first in whole steps, which
- * compilers vectorise, then for the rest. */
+/* Run a statement for each i below `count`, with lane = i modulo LANES: first for multiples of
+ * LANES indices, which compilers vectorise, then for the remaining indices. */
 #define FOR_LANES(count, ...)                                         \
     do {                                                              \
         size_t whole_ = (count) / LANES * LANES;                      \

@@ -147,7 +147,7 @@ const struct vector_loops *vectors_best(void)
 struct kernel_entry {
     struct kernel kernel;
     double work;  /* multiply-adds for which the kernel was fetched so far */
-    bool settled; /* its code was generated, or never will be */
+    bool settled; /* the code of the kernel was generated, or never will be */
 };
 
 struct kernels {
@@ -161,7 +161,7 @@ struct kernels {
     bool way_chosen;
     bool all_code; /* generate code for a kernel with little work as well */
     struct hash_index index;
-    struct kernel_entry *entries; /* [count], with room for KERNELS_MAX */
+    struct kernel_entry *entries; /* [count] in use, with room for KERNELS_MAX */
     size_t count;
     struct arena arena;
 };
@@ -200,7 +200,8 @@ static const libxsmm_gemm_descriptor *describe(libxsmm_descriptor_blob *blob,
 {
     float beta = shape->accumulate ? 1.0f : 0.0f;
     int prefetch = shape->prefetch ? LIBXSMM_GEMM_PREFETCH_AL2 : LIBXSMM_GEMM_PREFETCH_NONE;
-    if (shape->pairs) /* libxsmm counts numbers, but counts pairs in the stride of A */
+    if (shape->pairs) /* libxsmm counts pairs in the stride of A, but numbers in k and in the stride
+                       * of B */
         return libxsmm_bsgemm_descriptor_init(blob, shape->m, shape->n, 2 * shape->k,
                                               shape->a_stride, 2 * shape->b_stride, shape->c_stride,
                                               1.0f, beta, LIBXSMM_GEMM_FLAG_VNNI_A, prefetch);
@@ -209,11 +210,11 @@ static const libxsmm_gemm_descriptor *describe(libxsmm_descriptor_blob *blob,
                                          LIBXSMM_GEMM_FLAG_NONE, prefetch);
 }
 
-/* libxsmm's id of an instruction set whose code computes each sum in one chain. With AVX-512,
- * libxsmm 1.17 splits the sums of blocks of one vector and fewer than 12 rows into several chains,
- * which changes the bits. Such blocks occur with few rows, and in the last columns of more than 64,
- * because libxsmm chooses the rows of a block for 64 columns. Sums of pairs, which have 64 columns,
- * are never split. */
+/* Return libxsmm's id of an instruction set whose code computes each sum in one chain. With
+ * AVX-512, libxsmm 1.17 splits a sum into several chains in blocks of one vector and fewer than 12
+ * rows, which changes the bits. Such blocks occur with few rows, and in the last columns if there
+ * are more than 64, because libxsmm chooses the rows of a block for 64 columns. Sums of pairs,
+ * which have 64 columns, are never split. */
 static unsigned instructions_for(enum kernel_target target, const struct kernel_shape *shape)
 {
     int rest = shape->m % WIDTH_MAX;
@@ -224,7 +225,7 @@ static unsigned instructions_for(enum kernel_target target, const struct kernel_
     return target >= TARGET_AVX512 && !splits_sums ? LIBXSMM_X86_AVX512_CORE : LIBXSMM_X86_AVX2;
 }
 
-/* Generate the code of a shape; NULL: libxsmm has none for it. */
+/* Generate the code of a shape; return NULL if libxsmm has no code for it. */
 static kernel_code *generate(struct kernels *kernels, const struct kernel_shape *shape)
 {
     libxsmm_descriptor_blob blob;

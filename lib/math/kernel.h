@@ -1,12 +1,14 @@
 /* kernel.h: small matrix products, in machine code that libxsmm generates for their exact shape.
  *
- * A kernel computes C[n][m] (+)= B[n][k] · A[k][m], all row-major with their own strides: mostly, B
- * are n rows of activations, A is a panel of weights. Both hold floats, or pairs of bf16 numbers.
+ * A kernel computes C[n][m] (+)= B[n][k] · A[k][m], all row-major with their own strides. Usually,
+ * B is n rows of activations and A is a panel of weights. Both hold floats, or pairs of bf16
+ * numbers.
  *
- * Kernels in C are used if no code can be generated (LIBXSMM_TARGET=generic, no AVX2), there is
- * little work, or they are faster. Every element of floats is one chain of fused multiply-adds in
- * the order of k (of several panels: a sum of segments), in all kernels. Pairs are multiplied only
- * by instructions for pairs (pair_way), whose order is the same for every number of rows.
+ * Kernels in C are used if no code can be generated (LIBXSMM_TARGET=generic, no AVX2), if there is
+ * little work, or if they are faster. In all kernels of floats, an element of C is one chain of
+ * fused multiply-adds in the order of k (with several panels, a sum of segments). Pairs are
+ * multiplied only by instructions for pairs (pair_way), whose order is the same for every number of
+ * rows.
  *
  *     kernels_get(kernels, &kernel, &(struct kernel_shape){.m = 64, .n = 6, .k = 768, ...}, work);
  *     kernel_call(&kernel, a, b, c, a);
@@ -40,17 +42,20 @@ enum kernel_target {
     TARGET_TILES, /* AVX-512 with AMX, which the operating system may refuse (tiles_ask) */
 };
 
-/* This processor's instruction set, or a smaller one that LIBXSMM_TARGET names as libxsmm does. */
+/* Return this processor's instruction set, or a smaller one if LIBXSMM_TARGET names it. The names
+ * are libxsmm's. */
 enum kernel_target target_choose(void);
 
-/* Properties without a CPUID flag, measured on processors of the same maker. */
+/* Properties of processors that no CPUID flag tells; they were measured on processors of the same
+ * maker. */
 struct cpu_tuning {
     bool slow_dots;        /* vdpbf16ps takes longer than the multiply-adds it replaces */
     bool stalls_on_bursts; /* products wait if much is prefetched at once, as libxsmm's kernels do
                               with the next panel: they reach three quarters of their peak */
     bool reads_in_order;   /* memory is read fastest in the order of its addresses; otherwise from
                               sixteen addresses on different pages at a time */
-    bool rows_in_order;    /* the same property for sixteen rows that are read to become columns */
+    bool rows_in_order;    /* sixteen rows that become columns are read fastest in the order of
+                            * their addresses */
 };
 
 struct cpu_tuning cpu_tuning(void);
@@ -75,40 +80,43 @@ struct kernel_shape {
 typedef void kernel_code(const void *a, const void *b, float *c, const void *next_a,
                          const void *next_b, const float *next_c);
 
-/* The type of a kernel that is written in C. */
+/* The type of a kernel that is written in C; kernels may prefetch from `next_a`. */
 typedef void kernel_body(const struct kernel_shape *shape, const void *a, const void *b, float *c,
                          const void *next_a);
 
 struct kernel {
     struct kernel_shape shape;
-    kernel_code *code; /* NULL: `body` computes it */
+    kernel_code *code; /* machine code; NULL: `body` computes the product */
     kernel_body *body;
 };
 
-enum { KERNELS_AT_ONCE = 64 }; /* so many kernels fetched after kernels_begin stay valid together */
+enum { KERNELS_AT_ONCE = 64 }; /* the most kernels that, fetched after kernels_begin, stay valid
+                                * together */
 
-struct kernels; /* a table of the kernels fetched so far; when it is full, all are forgotten */
+struct kernels; /* a table of the kernels fetched so far; when it is full, all are removed */
 
-/* An empty table for this processor, or for the older one that LIBXSMM_TARGET names. */
+/* Make an empty table for this processor, or for the smaller instruction set that LIBXSMM_TARGET
+ * names. */
 int kernels_open(struct kernels **kernels, struct err *err);
 void kernels_free(struct kernels *kernels);
 
-/* Begin to fetch kernels that are used together. Kernels fetched before may be gone after this. */
+/* Begin to fetch kernels that are used together. Kernels fetched before this call may be invalid
+ * after it. */
 void kernels_begin(struct kernels *kernels);
 
 /* Get the kernel of a shape, for about `work` multiply-adds. If generated code is best, it is
- * generated as soon as the sum of the work is worth it; at once for pairs and after
- * kernels_write_all. Not thread-safe. */
+ * generated as soon as the shape's total work is worth it; for pairs, and after kernels_write_all,
+ * it is generated at once. Not thread-safe. */
 void kernels_get(struct kernels *kernels, struct kernel *kernel, const struct kernel_shape *shape,
                  double work);
 void kernels_write_all(struct kernels *kernels);
 
-/* For people. kernels_target: "avx512", "avx2", "neon" or "c". kernels_library: the library that
+/* For messages. kernels_target: "avx512", "avx2", "neon" or "c". kernels_library: the library that
  * generates code, with its version, or NULL if there is none. */
 const char *kernels_target(struct kernels *kernels);
 const char *kernels_library(void);
 
-/* True if kernels of panels of floats spread their prefetches over the whole product. */
+/* True if kernels of panels of floats spread their prefetches evenly over a product. */
 bool kernels_prefetch_evenly(const struct kernels *kernels);
 
 /* True if one row is best multiplied by several panels, in the order of their addresses. */
@@ -122,39 +130,42 @@ enum pair_way {
     PAIR_WAYS,
 };
 
-/* kernels_pair_way: the way of `kernels`, chosen at the first call. pair_way_name: its name:
- * "float32", "vdpbf16ps" or "amx". */
+/* kernels_pair_way: how `kernels` multiply pairs, chosen at the first call. pair_way_name: the name
+ * of a way: "float32", "vdpbf16ps" or "amx". */
 enum pair_way kernels_pair_way(struct kernels *kernels);
 const char *pair_way_name(enum pair_way way);
 
-/* C (+)= B · A, of floats or of pairs (uint32_t); `next_a`: the next call's A, to prefetch, or any
- * readable address. */
+/* C (+)= B · A, of floats or of pairs (uint32_t). `next_a` is the A of the next call, which is
+ * prefetched, or any readable address. */
 void kernel_call(const struct kernel *kernel, const void *a, const void *b, float *c,
                  const void *next_a);
 
 /* --- kernels in C ----------------------------------------------------------------------------- */
 
-/* Kernels of floats in plain C; floats_softly computes fused multiply-adds in steps (soft_fmaf). */
+/* Kernels of floats in plain C. floats_softly computes fused multiply-adds without an instruction
+ * for them (soft_fmaf). */
 kernel_body floats_plain;
 kernel_body floats_softly;
 
 struct number_rows;
 
-/* Loops by vectors of one instruction set (vectors.h); NULL if the compiler lacks the set. */
+/* Loops with the vectors of one instruction set (vectors.h). All members are NULL or 0 if the
+ * compiler lacks the instruction set. */
 struct vector_loops {
-    /* On arm64, A is any; on x86-64, a panel without gaps whose columns are a multiple of
-     * PANEL_FLOATS, or several panels of PANEL_FLOATS columns (shape.panels). */
+    /* On arm64, A may be any matrix; on x86-64 it is a panel without gaps whose number of columns
+     * is a multiple of PANEL_FLOATS, or several panels of PANEL_FLOATS columns (shape.panels). */
     kernel_body *floats;
 
-    /* Both functions read LANES rows that are not quantised (weight.h), and return how many numbers
-     * of each row they have used: to[i · stride + row] = number i of a row; sums[t][row] += x[t] ·
-     * row, each sum one chain, for at most `rows_most` rows of x, whose sums stay in registers. */
+    /* `transpose` and `multiply` read LANES rows that are not quantised (weight.h), and return how
+     * many numbers of each row they have used. transpose: to[i · stride + row] = number i of a row.
+     * multiply: sums[t][row] += x[t] · row, each sum one chain, for at most `rows_most` rows of x,
+     * whose sums stay in registers. */
     size_t (*transpose)(float *to, size_t stride, const struct number_rows *rows, size_t count);
     size_t (*multiply)(float (*sums)[LANES], struct matrix x, const struct number_rows *rows);
     size_t rows_most;
 
-    /* y = x · QUANT_COLUMNS rows of `count` packed numbers (weight.h); without x, copy the numbers:
-     * y[i · columns + row] = number i of a row. */
+    /* y = x · QUANT_COLUMNS rows of `count` packed numbers (weight.h). If x is NULL, copy the
+     * numbers: y[i · columns + row] = number i of a row. */
     void (*quants)(float *y, size_t columns, const float *x, const char *strip, size_t count,
                    struct dtype_packing packing);
 };
@@ -163,12 +174,14 @@ enum { PANEL_FLOATS = 32, QUANT_COLUMNS = 32 };
 enum vector_form { VECTORS_AVX512, VECTORS_AVX2, VECTORS_NEON, VECTOR_FORMS };
 extern const struct vector_loops vectors_avx512, vectors_avx2, vectors_neon;
 
-/* The loops of a form, or the best loops; NULL if this processor has no such loops. */
+/* vectors_find: the loops of a form. vectors_best: the loops with the longest vectors. Both return
+ * NULL if this processor has no such loops. */
 const struct vector_loops *vectors_find(enum vector_form form);
 const struct vector_loops *vectors_best(void);
 
-/* Pairs by AMX, for which tiles_ask must ask the operating system first. A sum adds TILE_PAIRS
- * pairs at a time: the sum of their first products plus the sum of their second products. */
+/* tiles_amx multiplies pairs by AMX, which tiles_ask must request from the operating system first;
+ * tiles_ask returns false if AMX is refused or missing. A sum adds TILE_PAIRS pairs at a time: the
+ * sum of their first products plus the sum of their second products. */
 enum { TILE_PAIRS = 16 };
 kernel_body tiles_amx;
 bool tiles_ask(void);

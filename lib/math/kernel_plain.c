@@ -9,7 +9,8 @@
 
 enum { WIDE = 4 * LANES };
 
-/* `columns` is a constant in each call, WIDE or LANES: sums then stay in registers. */
+/* Compute `columns` columns of a row of C. `columns` is a constant in each call, WIDE or LANES,
+ * which keeps the sums in registers. */
 static inline void add_columns(const struct kernel_shape *shape, const float *restrict a,
                                const float *restrict b, float *restrict c, int columns)
 {
@@ -21,7 +22,7 @@ static inline void add_columns(const struct kernel_shape *shape, const float *re
     memcpy(c, sums, (size_t)columns * sizeof *c);
 }
 
-/* Compute the last columns of a row, fewer than LANES. */
+/* Compute the last columns of a row of C, of which there are fewer than LANES. */
 static inline void add_rest(const struct kernel_shape *shape, const float *restrict a,
                             const float *restrict b, float *restrict c, int columns)
 {

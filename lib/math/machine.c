@@ -25,8 +25,8 @@ struct worker {
     int started_from; /* the processor of the thread that started the worker */
 };
 
-/* The rounds of a thread: neighbouring rounds, one after the other, as they read neighbouring
- * memory. A thread without rounds left runs rounds of other threads. */
+/* The rounds of a thread: adjacent rounds, in order, because they read adjacent memory. A thread
+ * that has finished its own rounds runs rounds of other threads. */
 struct share {
     atomic_size_t next;
     size_t end;
@@ -35,7 +35,7 @@ struct share {
 
 struct pool {
     size_t threads;
-    size_t started; /* running workers, without the caller */
+    size_t started; /* number of running workers, not counting the caller's thread */
     struct worker *workers;
     struct loop loop;
     void *context;
@@ -93,7 +93,7 @@ static inline void pause_briefly(void)
 #endif
 }
 
-/* Wait for the next loop: spin for a moment, then sleep. Returns its generation. */
+/* Wait for the next loop: spin for a moment, then sleep. Returns the new generation. */
 static size_t await_loop(struct pool *pool, size_t seen)
 {
     for (int i = 0; i < SPINS && atomic_load(&pool->generation) == seen; i++)
@@ -107,7 +107,8 @@ static size_t await_loop(struct pool *pool, size_t seen)
     return atomic_load(&pool->generation);
 }
 
-/* Publish a loop, or the end; wakes the sleeping workers. */
+/* Tell the workers that there is a new loop, or that the pool is closing; wakes sleeping
+ * workers. */
 static void announce(struct pool *pool)
 {
     pthread_mutex_lock(&pool->mutex);
@@ -141,7 +142,7 @@ static void *work(void *argument)
 
 /* Start the workers. If the system refuses a thread, loops run with fewer threads. Workers block
  * all signals except those that a thread causes itself: faults, and a write to a closed pipe. Other
- * signals thus go to the thread that has the pool, and are blocked whenever it blocks them. */
+ * signals thus go to the thread that runs the pool, and wait while that thread blocks them. */
 static void start_workers(struct pool *pool)
 {
     static const int own[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGPIPE};

@@ -43,8 +43,8 @@ enum {
 };
 
 struct thread_buffers {
-    float *panel;   /* a copied panel, or a widened row */
-    float *sums;    /* sums of a product; or a row of a weight (argmax.h) */
+    float *panel;   /* a panel copied from a weight, or a row converted to floats */
+    float *sums;    /* sums of a product, or a row of a weight (argmax.h) */
     float *segment; /* sums of one segment (gemm.h) */
 };
 
@@ -55,8 +55,10 @@ struct machine {
     float *rounded;                 /* [rounded_size] memory for x rounded to bf16, see
                                      * machine_hold_rounded */
     size_t rounded_size;
-    bool whole_sums; /* kernels sum without segments (gemm.h): set for training */
-    const struct progress_sink *progress; /* counts the layers of a pass; NULL: none */
+    bool whole_sums; /* kernels compute each sum as one chain, without segments (gemm.h): set for
+                      * training */
+    const struct progress_sink *progress; /* counts the layers of a pass; NULL: nothing is
+                                           * counted */
     struct arena arena;
 };
 
@@ -64,5 +66,6 @@ struct machine {
 int machine_open(struct machine *machine, size_t threads, struct err *err);
 void machine_release(struct machine *machine);
 
-/* Allocate enough memory for x [rows, columns] rounded to bf16 (gemm.h), unless there is enough. */
+/* Allocate enough memory for x [rows, columns] rounded to bf16 (gemm.h), unless the machine has
+ * it. */
 int machine_hold_rounded(struct machine *machine, size_t rows, size_t columns, struct err *err);

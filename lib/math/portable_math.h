@@ -10,11 +10,12 @@
  * low bits. */
 #define EXP_MAGIC 12582912.0f /* 1.5 · 2^23 */
 
-/* e^r of e^x = 2^n · e^r, |r| ≤ ln 2 / 2, by Taylor's polynomial of degree 7, whose error is below
- * a tenth of a unit in the last place. */
+/* Return e^r, where e^x = 2^n · e^r and |r| ≤ ln 2 / 2, by Taylor's polynomial of degree 7, whose
+ * error is below a tenth of a unit in the last place. */
 static inline float exp_of_rest(float x, float n)
 {
-    float high = fmaf(n, -0.693359375f, x); /* ln 2 in two parts; this one is exact */
+    float high = fmaf(n, -0.693359375f, x); /* ln 2 is subtracted in two parts; this step is
+                                             * exact */
     float r = fmaf(n, 2.12194440e-4f, high);
     float lost =
         fmaf(n, 2.12194440e-4f, high - r); /* the rounding error of r: up to a quarter of a unit */
@@ -27,8 +28,9 @@ static inline float exp_of_rest(float x, float n)
     return 1.0f + (r + fmaf(r * r, p, lost));
 }
 
-/* e^x with n = round(x / ln 2). Within 1 unit in the last place if the result is normal; 0 below
- * e^-87.33 instead of subnormals, infinity above e^88.72, NaN stays NaN. */
+/* e^x with n = round(x / ln 2), within 1 unit in the last place if the result is normal. The result
+ * is 0 below e^-87.33, where floats would be subnormal, and infinity above e^88.72; NaN stays
+ * NaN. */
 static inline float exp_float(float x)
 {
     float rounded = fmaf(x, 1.44269504f, EXP_MAGIC);
@@ -38,7 +40,8 @@ static inline float exp_float(float x)
     memcpy(&bits, &p, sizeof bits);
     memcpy(&power, &rounded, sizeof power);
     bits += power
-            << 23; /* · 2^n: the low bits of `rounded` are n; bit 23 is the first of the exponent */
+            << 23; /* multiply by 2^n: the low bits of `rounded` are n, and the exponent of a float
+                    * begins at bit 23 */
     float result = 0;
     memcpy(&result, &bits, sizeof result);
     result = x < -87.33f ? 0.0f : result;
@@ -110,7 +113,7 @@ static inline double log_double(double x)
     const uint64_t sqrt_half = 0x3fe6a09e667f3bcdu;
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);
-    uint64_t above = bits - sqrt_half; /* its high bits: the exponent, counted from √½ */
+    uint64_t above = bits - sqrt_half; /* its high bits are the exponent of x / √½ */
     double e = (double)(int32_t)((int64_t)above >> 52);
     uint64_t fraction = (above & 0xfffffffffffffu) + sqrt_half;
     double m;
@@ -132,7 +135,7 @@ static inline double log_double(double x)
 }
 
 /* e^x = 2^n · e^r, and e^r = 1 + r/1 · (1 + r/2 · (1 + r/3 · …)) with |r| ≤ ln 2 / 2, where further
- * terms would add less than a bit. ln 2 in two parts; multiples of the first are exact. */
+ * terms would add less than a bit. ln 2 is in two parts; multiples of the first part are exact. */
 static inline double exp_double(double x)
 {
     const double ln_2 = 6.93147180369123816490e-01;
@@ -145,8 +148,8 @@ static inline double exp_double(double x)
     return ldexp(sum, (int)n);
 }
 
-/* 1 - r²/(k·(k+1)) · (1 - r²/((k+2)·(k+3)) · …) with k = first: sin r / r from 2 on, cos r from 1
- * on. |r| ≤ π/4: further terms would add less than a bit. */
+/* 1 - r²/(k·(k+1)) · (1 - r²/((k+2)·(k+3)) · …), where k begins at `first`: sin r / r for first =
+ * 2, cos r for first = 1. With |r| ≤ π/4, further terms would add less than a bit. */
 static inline double wave_series(double r, int first)
 {
     double sum = 1;
@@ -155,7 +158,8 @@ static inline double wave_series(double r, int first)
     return sum;
 }
 
-/* The sine and cosine of an angle ≥ 0. π/2 is in two parts, as ln 2 is in exp_double. */
+/* Compute the sine and cosine of an angle ≥ 0, in radians. π/2 is in two parts, as ln 2 is in
+ * exp_double. */
 static inline void sine_cosine(double *sine, double *cosine, double angle)
 {
     const double quarter = 1.57079632673412561417e+00;

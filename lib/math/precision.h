@@ -1,5 +1,5 @@
-/* precision.h: float32, or bf16: the upper half of a float32. In a pair of bf16 numbers, which has
- * 32 bits, the lower half is the first.
+/* precision.h: float32, or bf16: the upper half of a float32. A pair of bf16 numbers has 32 bits;
+ * its first number is in the lower half.
  *
  *     bf16_pair_row(pairs, floats, 7);             (4 pairs; the second number of the last is 0)
  *     float back = bf16_value((uint16_t)(pairs[0] >> 16));                        (floats[1])
@@ -19,7 +19,7 @@ enum precision { PRECISION_FP32, PRECISION_BF16, PRECISIONS };
 const char *precision_name(enum precision precision);
 int precision_choose(enum precision *precision, const char *name, struct err *err);
 
-/* Round to nearest, ties to even; NaN stays NaN. */
+/* Round a float to the nearest bf16 number, ties to even; NaN stays NaN. */
 static inline uint16_t bf16_round(float value)
 {
     uint32_t bits = 0;
@@ -48,8 +48,9 @@ static inline size_t bf16_pairs(size_t count)
     return count / 2 + count % 2;
 }
 
-/* bf16_pair_row: pairs of neighbours in a row. bf16_pair_rows: pairs of the numbers of two rows in
- * the same column. bf16_put_second: replace the second numbers of pairs by a row. */
+/* bf16_pair_row joins neighbouring numbers of a row to pairs. bf16_pair_rows joins the numbers of
+ * two rows in the same column to pairs. bf16_put_second replaces the second number of each pair by
+ * the number of a row. */
 void bf16_pair_row(uint32_t *restrict pairs, const float *restrict row, size_t count);
 void bf16_pair_rows(uint32_t *restrict pairs, const float *restrict first,
                     const float *restrict second, size_t count);

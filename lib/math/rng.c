@@ -26,7 +26,7 @@ uint64_t rng_fold_in(uint64_t key, uint64_t number)
     return mix64(splitmix64(key) ^ (number * 0xd1342543de82ef95 + 1));
 }
 
-/* The high half of bits · limit: nearly uniform, without a division. */
+/* Return the high half of bits · limit, which is nearly uniform and needs no division. */
 uint64_t rng_below(uint64_t key, uint64_t number, uint64_t limit)
 {
     uint64_t bits = rng_fold_in(key, number);
@@ -48,7 +48,7 @@ void rng_dropout(float *x, size_t count, uint64_t key, uint64_t number, float ra
 
 void rng_dropout_part(float *x, size_t count, size_t first, uint64_t key, float rate)
 {
-    enum { STEPS = 1 << 24 }; /* steps from 0 to 1: the resolution of a float below 1 */
+    enum { STEPS = 1 << 24 }; /* a float below 1 has this resolution */
     const float factor = 1.0f / (1.0f - rate);
     const float limit = rate * (float)STEPS;
     for (size_t i = 0; i < count; i++)
@@ -77,14 +77,15 @@ void twister_begin(struct twister *twister, uint32_t seed)
     twister->next = TWISTER_WORDS;
 }
 
-/* The value of word `i` mixed with the word before it. */
+/* The value of word `i`, mixed with the previous word. */
 static uint32_t mixed(const uint32_t *words, unsigned i, uint32_t factor)
 {
     uint32_t before = words[i - 1];
     return words[i] ^ (before ^ before >> 30) * factor;
 }
 
-/* After the last word, continue with the second: the first is a copy of the last. */
+/* Return the index after i. After the last word it is 1, since word 0 becomes a copy of the last
+ * word. */
 static unsigned after(uint32_t *words, unsigned i)
 {
     if (i + 1 < TWISTER_WORDS)
@@ -107,7 +108,7 @@ void twister_begin_python(struct twister *twister, uint64_t seed)
     words[0] = 0x80000000u;
 }
 
-/* The new value of `word`, from its top bit, the other bits of `next`, and `other`. */
+/* The new value of `word`, made of its top bit, the other bits of `next`, and `other`. */
 static inline uint32_t twist(uint32_t word, uint32_t next, uint32_t other)
 {
     uint32_t joined = (word & 0x80000000u) | (next & 0x7fffffffu);
@@ -126,7 +127,7 @@ void twister_renew(struct twister *twister)
     twister->next = 0;
 }
 
-/* Draw as many of the upper bits as the limit has, until they are below it. */
+/* Draw as many upper bits as the limit has, until the number is below the limit. */
 uint32_t twister_below(struct twister *twister, uint32_t limit)
 {
     unsigned bits = 0;

@@ -25,7 +25,7 @@ static double plain_frequency(const struct rotary *rotary, size_t pair, double t
     return power(theta, -2.0 * (double)pair / (double)(rotary->components - rotary->odd));
 }
 
-/* The base of dynamic scaling for texts of `length` tokens. */
+/* The base θ of dynamic scaling for texts of `length` tokens. */
 static double dynamic_theta(const struct rotary *rotary, size_t length)
 {
     double r = (double)rotary->components;
@@ -34,7 +34,8 @@ static double dynamic_theta(const struct rotary *rotary, size_t length)
     return r > 2 ? rotary->theta * power(growth, r / (r - 2)) : rotary->theta;
 }
 
-/* The pair, not an integer, that makes `turns` full turns in the length of training texts. */
+/* The pair that makes `turns` full turns over the length of the training texts, as a fractional
+ * index. */
 static double yarn_pair(const struct rotary *rotary, double turns)
 {
     double ratio = rotary->trained_positions / (turns * TURN);
@@ -58,7 +59,8 @@ double rotary_frequency(const struct rotary *rotary, size_t pair, size_t length)
     double frequency = plain_frequency(rotary, pair, rotary->theta);
     /* full turns in the length of the training texts */
     double waves = rotary->trained_positions * frequency / TURN;
-    double share = 1; /* mixture of both frequencies: 0 is frequency / factor, 1 is frequency */
+    double share = 1; /* share of `frequency` in the mixture; `frequency` / factor has the remaining
+                       * share */
     switch (rotary->scaling) {
     case ROTARY_PLAIN:
         return frequency;
@@ -138,8 +140,8 @@ void rotary_fill(struct matrix cos_sin, const struct rotary *rotary, size_t firs
 
 /* --- rotating --------------------------------------------------------------------------------- */
 
-/* (a, b) = (a cos - b sin, b cos + a sin) for pairs whose elements are `apart` floats apart. y may
- * be x. */
+/* (a, b) = (a cos - b sin, b cos + a sin) for pairs (a, b) whose elements are `apart` floats apart.
+ * Pairs begin `step` floats apart. y may be x. */
 static inline void rotate_pairs(float *y, const float *x, const float *cos_sin, size_t pairs,
                                 size_t apart, size_t step)
 {

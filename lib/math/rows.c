@@ -12,7 +12,7 @@
 #endif
 
 enum {
-    STREAMED_FLOATS = 256, /* copies of fewer floats go through the caches */
+    STREAMED_FLOATS = 256, /* fewer floats are copied through the caches */
     LINE = 16,             /* floats of a cache line */
 };
 
@@ -202,7 +202,7 @@ static inline float larger(float a, float b)
     return b > a ? b : a;
 }
 
-/* The order of maxima does not matter: several chains hide the latency. */
+/* Maxima can be taken in any order: several chains hide the latency of comparisons. */
 FOR_EACH_ISA
 float max_row(const float *x, size_t count)
 {
@@ -227,7 +227,7 @@ float max_row(const float *x, size_t count)
     return larger(larger(lanes[0], lanes[2]), larger(lanes[1], lanes[3]));
 }
 
-/* The sum is added in the order of sum_row. */
+/* The new x are summed in the order of sum_row. */
 FOR_EACH_ISA
 float exp_row(float *x, size_t count, float max)
 {
@@ -246,7 +246,8 @@ void divide_row(float *x, size_t count, float divisor)
         x[i] /= divisor;
 }
 
-/* The softmax; *max = the largest element, *total = Σ e^(x - max). */
+/* Replace x by its softmax; *max = the largest element, *total = Σ e^(x - max). Returns false in
+ * the same cases as softmax_row. */
 static bool softmax_parts(float *x, size_t count, float *max, float *total)
 {
     *max = max_row(x, count);
@@ -276,7 +277,7 @@ bool normalise_row(float *x, size_t count)
 
 /* --- softmax over ranges of rows -------------------------------------------------------------- */
 
-/* The columns of a softmax_range, extended to whole steps. */
+/* The columns of a softmax_range, extended to multiples of SOFTMAX_RANGE_STEP. */
 struct steps {
     size_t first, end;
 };
@@ -401,7 +402,7 @@ float running_sum_query(const struct running_sum *sum, float *y, const float *ph
 
 /* --- backward --------------------------------------------------------------------------------- */
 
-/* Σ (x - a) · (y - b) */
+/* Return Σ (x - a) · (y - b). */
 FOR_EACH_ISA
 static float sum_of_products(const float *x, float a, const float *y, float b, size_t count)
 {
@@ -430,7 +431,7 @@ void norm_rows_backward(struct matrix dx, struct matrix dy, struct matrix x,
             plain[lane] += scaled;
             weighted[lane] = fmaf(scaled, (in[i] - mean) * factor, weighted[lane]);
         });
-        float mean_plain = norm->rms ? 0 : add_lanes(plain) / columns; /* no mean is subtracted */
+        float mean_plain = norm->rms ? 0 : add_lanes(plain) / columns; /* RMS: no mean */
         float mean_weighted = add_lanes(weighted) / columns;
         for (size_t i = 0; i < x.columns; i++) {
             float unit = (in[i] - mean) * factor;
@@ -538,7 +539,7 @@ void nontemporal_fence(void)
 }
 #endif
 
-/* The number of floats before the next cache line. */
+/* Return the number of floats from x to the next cache line; 0 if x begins a cache line. */
 static size_t to_line(const float *x)
 {
     return -((uintptr_t)x / sizeof *x) % LINE;

@@ -1,5 +1,5 @@
-/* soft_fmaf.h: fused multiply-add for processors without an instruction for it, and sums of such
- * products, for which live pages use vectors. */
+/* soft_fmaf.h: a fused multiply-add for processors without an instruction for it, and a loop of
+ * fused multiply-adds, which live pages replace by vector instructions. */
 #pragma once
 
 #include <math.h>
@@ -18,14 +18,14 @@ static inline float soft_fmaf(float a, float b, float c)
     double lost = (product - (sum - added)) + (c - added); /* exact; NaN if sum is not finite */
     int64_t bits;
     memcpy(&bits, &sum, sizeof bits);
-    int64_t towards = (lost > 0) == (sum > 0) ? 1 : -1; /* away from 0, or towards 0 */
+    int64_t towards = (lost > 0) == (sum > 0) ? 1 : -1; /* 1: away from 0; -1: towards 0 */
     bits += (lost > 0 || lost < 0) && (bits & 1) == 0 ? towards : 0;
     memcpy(&sum, &bits, sizeof sum);
     return (float)sum;
 }
 
-#ifndef fuse_columns /* lib/live/wasi defines another version, for whole LANES */
-/* sums += b · a, each rounded once. */
+#ifndef fuse_columns /* lib/live/wasi defines its own version */
+/* sums[i] += b · a[i], with one rounding. */
 static inline void fuse_columns(float *restrict sums, float b, const float *restrict a, int columns)
 {
     for (int column = 0; column < columns; column++)

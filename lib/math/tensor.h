@@ -25,7 +25,7 @@ struct tensor {
 struct arena;
 struct err;
 
-/* A matrix of zeros in an arena; its data are NULL if memory is missing. */
+/* Allocate a matrix of zeros in an arena; its `data` is NULL if there is no memory. */
 struct matrix matrix_new(size_t rows, size_t columns, struct arena *arena, struct err *err);
 
 /* The stride of a new matrix in floats: an odd number of cache lines, to spread a column over the
@@ -37,7 +37,8 @@ static inline float *matrix_row(struct matrix matrix, size_t row)
     return matrix.data + row * matrix.stride;
 }
 
-/* `count` rows from row `first` on; `count` columns from column `first` on. */
+/* matrix_rows: `count` rows from row `first` on. matrix_columns: `count` columns from column
+ * `first` on. */
 static inline struct matrix matrix_rows(struct matrix whole, size_t first, size_t count)
 {
     whole.data += first * whole.stride;
@@ -47,13 +48,13 @@ static inline struct matrix matrix_rows(struct matrix whole, size_t first, size_
 
 static inline struct matrix matrix_columns(struct matrix whole, size_t first, size_t count)
 {
-    if (first) /* an absent matrix has no data */
+    if (first) /* a matrix without data stays NULL */
         whole.data += first;
     whole.columns = count;
     return whole;
 }
 
-/* y [C, T] = the transpose of x [T, C]. They must not overlap. (weight.c) */
+/* y [C, T] = the transpose of x [T, C]; y and x must not overlap. (weight.c) */
 void transpose(struct matrix y, struct matrix x);
 
 /* tensor_dense: a tensor of dense row-major floats. tensor_count: the number of elements.

@@ -15,7 +15,7 @@ bool tiles_ask(void)
     return platform_grants_tiles();
 }
 
-enum { TILE = 16, LINE_BYTES = 64 }; /* TILE: rows of a tile, and its columns */
+enum { TILE = 16, LINE_BYTES = 64 }; /* TILE: the number of rows of a tile, and of its columns */
 
 /* The operand of the instruction ldtilecfg. */
 struct tile_shapes {
@@ -27,7 +27,7 @@ struct tile_shapes {
 
 _Static_assert(sizeof(struct tile_shapes) == 64, "the shapes of tiles are 64 bytes");
 
-/* Up to two tiles of rows by up to two of columns. */
+/* A block of C: up to two tiles of rows by up to two tiles of columns. */
 struct tile_block {
     const uint32_t *a, *b;
     float *c;
@@ -35,7 +35,7 @@ struct tile_block {
     size_t rows, columns;
     size_t shaped[3]; /* the rows, columns and pairs for which the tiles are configured */
     bool accumulate;
-    const char *next; /* prefetched, `lines` cache lines a step */
+    const char *next; /* the address to prefetch from, `lines` cache lines in each step */
     size_t lines;
 };
 
@@ -45,8 +45,8 @@ static size_t within_tile(size_t size, size_t tile)
     return rest < TILE ? rest : TILE;
 }
 
-/* Tiles 0 to 3: sums; 4, 5: rows of B; 6, 7: columns of A. Most blocks of a product have the same
- * shapes, and these are configured once. */
+/* Configure tiles 0 to 3 for sums, 4 and 5 for rows of B, 6 and 7 for columns of A. Most blocks of
+ * a product have the same shapes, and tiles are configured again only if the shapes change. */
 IN_AMX static void set_shapes(struct tile_block *block, size_t pairs)
 {
     size_t shaped[3] = {block->rows, block->columns, pairs};
@@ -77,7 +77,7 @@ static inline float *sums_at(const struct tile_block *block, size_t row, size_t 
     return block->c + row * (block->c_stride / sizeof(float)) + column;
 }
 
-/* DO(tile, address in C, stride) for each tile of sums; a tile's number must be a constant. */
+/* Run DO(tile, address in C, stride) for each tile of sums. The tile must be a constant. */
 #define FOR_EACH_SUM(block, DO)                                   \
     do {                                                          \
         DO(0, sums_at(block, 0, 0), (block)->c_stride);           \
@@ -115,7 +115,7 @@ IN_AMX static ALWAYS_INLINE void add_steps(struct tile_block *block, size_t step
     }
 }
 
-/* Compute a block: sums over `steps` steps of `pairs` pairs. */
+/* Compute a block of C: add products in `steps` steps of `pairs` pairs. */
 IN_AMX static void add_block(struct tile_block *block, size_t steps, size_t pairs)
 {
     if (steps == 0 || pairs == 0)

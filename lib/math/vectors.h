@@ -1,16 +1,18 @@
-/* vectors.h: loops by vectors of one instruction set: products of panels of floats, and rows of
- * numbers that become columns. A file that includes this defines
+/* vectors.h: loops with the vectors of one instruction set: products of panels of floats, and
+ * transposing of rows of numbers. A file that includes this header defines
  *
  *     vector, VECTOR_FLOATS   a vector and its number of floats, with vector_load, _store, _zero,
  *                             _all, _add and _multiply_add
- *     WORDS                   words of a row that become columns at a time
- *     vector_words            WORDS words of every WORDS-th of VECTOR_FLOATS rows, side by side
- *     transpose_words         each WORDS by WORDS words of WORDS such vectors, in place
- *     IN_VECTORS              the instructions that these need, as an attribute of functions
- *     ROWS_MAX, REGISTERS     the rows whose sums stay in registers, and the registers of each
+ *     WORDS                   the number of words of a row that are transposed at a time
+ *     vector_words            loads WORDS words of every WORDS-th of VECTOR_FLOATS rows, side by
+ *                             side
+ *     transpose_words         transposes each block of WORDS by WORDS words in WORDS such vectors
+ *     IN_VECTORS              the function attribute that enables the instructions
+ *     ROWS_MAX, REGISTERS     the most rows whose sums stay in registers, and the registers of a
+ *                             row
  *     FOR_ROWS(DO)            DO(1) up to DO(ROWS_MAX)
  *
- * and gives its loops as VECTOR_LOOPS (kernel.h). All instruction sets give the same bits. */
+ * and gets the loops as VECTOR_LOOPS (kernel.h). All instruction sets give the same bits. */
 #pragma once
 
 #include <assert.h>
@@ -21,21 +23,22 @@
 
 enum {
     COLUMNS = REGISTERS * VECTOR_FLOATS, /* columns of A that are multiplied at a time */
-    THIRDS = ROWS_MAX / 3, /* pointers to every third row of B: strides give the rows between */
-    STEP = 8,              /* numbers of a sum between two prefetches */
+    THIRDS = ROWS_MAX / 3, /* pointers to every third row of B; b_stride gives the two rows after
+                            * each */
+    STEP = 8,              /* terms of a sum that are added between two prefetches */
     LINE_BYTES = 64,
     LINE_FLOATS = 16,
     PANEL_VECTORS = PANEL_FLOATS / VECTOR_FLOATS,
     FLOATS_AHEAD = 16 * 1024, /* floats prefetched ahead: 64 KiB, which fit in the second-level
                                * cache */
-    WORD_BYTES = 4,           /* a float, or two bf16 numbers */
+    WORD_BYTES = 4,           /* bytes of a word: a float, or two bf16 numbers */
     GROUPS = LANES / VECTOR_FLOATS,
 };
 
 _Static_assert(PANEL_FLOATS % COLUMNS == 0 && ROWS_MAX % 3 == 0, "nothing is left over");
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
-/* A sanitizer checks each access: unrolled, it would compile for minutes. */
+/* Sanitizers add a check to each access: unrolled loops would take minutes to compile. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define EACH(i, count) for (size_t i = 0; i < (count); i++)
 #else
@@ -45,10 +48,11 @@ _Static_assert(PANEL_FLOATS % COLUMNS == 0 && ROWS_MAX % 3 == 0, "nothing is lef
 
 /* --- products of panels ----------------------------------------------------------------------- */
 
-/* Prefetches are spread evenly over a product. All at once, they would fill the few buffers that a
- * core has for cache lines in transit, which reading A and B needs as well. */
+/* Prefetches are spread evenly over a product. If all came at once, they would fill the few buffers
+ * that a core has for cache lines in transit, which are also needed for reading A and B. */
 
-/* Some rows of B and some columns of A; `next` is prefetched, `lines` cache lines a step. */
+/* The part of a product that is computed next: some rows of B by some columns of A. `next` is the
+ * address to prefetch from, `lines` cache lines in each step. */
 struct part {
     const struct kernel_shape *shape;
     const float *a, *b;
@@ -59,7 +63,7 @@ struct part {
 
 typedef void add_rows(struct part *part);
 
-/* sums += b[k] · a row of A. */
+/* sums[t] += number k of row t of B · the row of A at `a`, for `rows` rows of B. */
 IN_VECTORS static ALWAYS_INLINE void add_number(vector sums[ROWS_MAX][REGISTERS], const float *a,
                                                 const float *const b[THIRDS], size_t k,
                                                 size_t b_stride, size_t rows)
@@ -74,7 +78,8 @@ IN_VECTORS static ALWAYS_INLINE void add_number(vector sums[ROWS_MAX][REGISTERS]
     }
 }
 
-/* `rows` is a constant in each call: sums then stay in registers. */
+/* Multiply `rows` rows of B by COLUMNS columns of A. `rows` is a constant in each call, which keeps
+ * the sums in registers. */
 IN_VECTORS static ALWAYS_INLINE void add_tile(struct part *part, size_t rows)
 {
     size_t a_stride = (size_t)part->shape->a_stride;
@@ -123,7 +128,8 @@ FOR_ROWS(ADD_ROWS)
 
 static add_rows *const rows_by_count[ROWS_MAX + 1] = {NULL, FOR_ROWS(NAME_ROWS)};
 
-/* Multiply all rows of B by COLUMNS columns; the rows are divided as evenly as possible. */
+/* Multiply all rows of B by COLUMNS columns of A, in passes of at most ROWS_MAX rows, about equally
+ * many in each. */
 static void add_columns(struct part *part)
 {
     struct part rest = *part;
@@ -172,8 +178,8 @@ IN_VECTORS static ALWAYS_INLINE void multiply_panel(const float *a, const float 
     }
 }
 
-/* With one row of B, most time goes to reading A: panels are prefetched in the order of their
- * addresses. */
+/* With one row of B most time goes to reading A, therefore panels are read and prefetched in the
+ * order of their addresses. */
 IN_VECTORS static void multiply_row(const struct kernel_shape *shape, const float *a,
                                     const float *b, float *c)
 {
@@ -183,7 +189,7 @@ IN_VECTORS static void multiply_row(const struct kernel_shape *shape, const floa
         multiply_panel(a + column * numbers, b, c + column, numbers);
 }
 
-/* Multiply whole blocks of COLUMNS columns by vectors, the columns that remain in plain C. */
+/* Multiply blocks of COLUMNS columns with vectors, and the remaining columns in plain C. */
 static void multiply_floats(const struct kernel_shape *shape, const void *a, const void *b,
                             float *c, const void *next_a)
 {
@@ -204,9 +210,9 @@ static void multiply_floats(const struct kernel_shape *shape, const void *a, con
 
 /* --- rows as columns -------------------------------------------------------------------------- */
 
-/* Once for each cache line, prefetch byte `at` of the data that is read after the VECTOR_FLOATS
- * rows from `group` on: processors do not see that other rows follow, and prefetch too late in
- * strips. */
+/* If byte offset `at` begins a cache line, prefetch the line that is rows->jump bytes further in
+ * each of VECTOR_FLOATS rows, beginning with row `group`. Processors do not expect other rows to
+ * follow these, and prefetch too late in strips. */
 static ALWAYS_INLINE void prefetch_rows(const struct number_rows *rows, size_t group, size_t at)
 {
     for (size_t i = 0; at % LINE_BYTES == 0 && i < VECTOR_FLOATS; i++) {
@@ -218,7 +224,8 @@ static ALWAYS_INLINE void prefetch_rows(const struct number_rows *rows, size_t g
     }
 }
 
-/* WORDS words of VECTOR_FLOATS rows, from `row` and `byte` on, as columns. */
+/* Load WORDS words of each of VECTOR_FLOATS rows, from row `row` and byte offset `byte` on, and
+ * transpose them: columns[i] gets word i of every row. */
 IN_VECTORS static ALWAYS_INLINE void load_columns(vector columns[WORDS],
                                                   const struct number_rows *rows, size_t row,
                                                   size_t byte)
@@ -230,7 +237,8 @@ IN_VECTORS static ALWAYS_INLINE void load_columns(vector columns[WORDS],
 
 typedef uint32_t words __attribute__((vector_size(VECTOR_FLOATS * WORD_BYTES)));
 
-/* The first and the second numbers of pairs in bf16, as floats. */
+/* first_numbers and second_numbers: the first or the second number of each bf16 pair, as a
+ * float. */
 IN_VECTORS static ALWAYS_INLINE vector first_numbers(vector pairs)
 {
     return (vector)((words)pairs << 16);
@@ -266,8 +274,9 @@ IN_VECTORS static size_t transpose_blocks(float *to, size_t stride, const struct
     return i;
 }
 
-/* Multiply `groups` of VECTOR_FLOATS rows, from the row `first` on, by all rows of x. The numbers
- * of groups, of rows of x and of bytes of a number are constants in each call. */
+/* sums[t][row] += row t of x · row, for `groups` groups of VECTOR_FLOATS rows from row `first` on.
+ * Returns how many numbers of each row were multiplied. `groups`, `x_rows` and `bytes`, the size of
+ * a number, are constants in each call. */
 IN_VECTORS static ALWAYS_INLINE size_t multiply_groups(float (*sums)[LANES], struct matrix x,
                                                        const struct number_rows *rows, size_t first,
                                                        size_t groups, size_t x_rows, size_t bytes)
@@ -304,7 +313,8 @@ IN_VECTORS static ALWAYS_INLINE size_t multiply_groups(float (*sums)[LANES], str
     return i;
 }
 
-/* With one row of x all groups are multiplied at once: a sum waits for each multiply-add. */
+/* With one row of x all groups are multiplied at once: the sums of one group alone would wait for
+ * the latency of each multiply-add. */
 #define MULTIPLY_ROWS(count)                                                               \
     IN_VECTORS static size_t multiply_rows_##count(float(*sums)[LANES], struct matrix x,   \
                                                    const struct number_rows *rows)         \
@@ -340,15 +350,15 @@ enum {
 
 typedef int32_t integers __attribute__((vector_size(VECTOR_FLOATS * WORD_BYTES)));
 
-/* Some packed rows: their words; `steps`, by which integers are multiplied; and `less`, which is
- * then added. The result is the numbers. */
+/* QUANT_COLUMNS packed rows, by vectors: number = integer · step + less, where the integers are in
+ * the bits of `words`. */
 struct packed_rows {
     const char *words[QUANT_VECTORS];
     vector steps[QUANT_VECTORS], less[QUANT_VECTORS];
 };
 
-/* Where numbers of packed rows go: sums += x · number; or, if `copies`, which is a constant in each
- * call, to[i · columns] = number i. */
+/* What is done with the numbers of packed rows. If `copies`, which is a constant in each call, is
+ * true: to[i · columns] = number i; otherwise sums += x · number. */
 struct packed_use {
     bool copies;
     const float *x;
@@ -356,8 +366,8 @@ struct packed_use {
     size_t columns;
 };
 
-/* Use one integer of each of `count` words: the bits of the word that `mask` selects, in their
- * place, or the bits that are left after `shift`. */
+/* Use one integer of each of `count` words. If `shift` is 0, it is the bits that `mask` selects,
+ * left in their place; otherwise it is the word shifted right by `shift`. */
 IN_VECTORS static ALWAYS_INLINE void use_integers(vector sums[QUANT_VECTORS],
                                                   const struct packed_use *use,
                                                   const struct packed_rows *some, size_t count,
@@ -389,19 +399,20 @@ static ALWAYS_INLINE void use_advance(struct packed_use *use, size_t numbers)
         use->x += numbers;
 }
 
-/* Use QUANT_VECTORS vectors of packed rows; return the address after them. `packing` is a constant
- * in each call, if nothing takes its address. Integers are not moved to the end of a word: in its
- * place, each integer is larger by a power of 2, and its step is made smaller by the same factor.
- * Only the last integer is moved, which would look negative. A fused multiply-add rounds once:
- * integer · step is exact (at most 5 and 17 binary digits) if the type subtracts a number, else the
- * subtracted number is. */
+/* Use the next `packing.numbers` numbers of QUANT_COLUMNS packed rows; return the address after
+ * them. `packing` is a constant in each call, unless something takes its address. Most integers are
+ * not shifted to the low end of their word: in its place, each is larger by a power of 2, and its
+ * step is made smaller by the same factor. Only the last integer of a word is shifted, as its top
+ * bit would make it look negative. A fused multiply-add rounds once: if the type subtracts a
+ * number, integer · step is exact (at most 5 and 17 binary digits); otherwise the subtracted number
+ * is exact. */
 IN_VECTORS static ALWAYS_INLINE const char *use_quants(vector sums[QUANT_VECTORS],
                                                        struct packed_use *use, const char *at,
                                                        struct dtype_packing packing)
 {
     size_t of_word = WORD_BITS / packing.bits, count = packing.numbers / of_word;
     size_t head = LANES * FLOAT_BYTES * (packing.has_less ? 2 : 1);
-    size_t bytes = head + LANES * packing.numbers * packing.bits / 8; /* of a part of LANES rows */
+    size_t bytes = head + LANES * packing.numbers * packing.bits / 8; /* bytes of LANES rows */
     size_t all = QUANT_COLUMNS / LANES * bytes;
     struct packed_rows some;
     words mask = (words){0} + ((1U << packing.bits) - 1);
@@ -422,7 +433,7 @@ IN_VECTORS static ALWAYS_INLINE const char *use_quants(vector sums[QUANT_VECTORS
         EACH(v, QUANT_VECTORS) some.steps[v] *= 1 / (float)(1U << packing.bits);
         __asm__ volatile(
             "" ::
-                : "memory"); /* words are read again: they would not fit in registers */
+                : "memory"); /* forces reading the words again: registers have no room for them */
     }
     EACH(v, QUANT_VECTORS) some.steps[v] *= (float)(1U << (WORD_BITS - packing.bits));
     use_integers(sums, use, &some, count, mask, WORD_BITS - (uint32_t)packing.bits);
@@ -448,7 +459,7 @@ IN_VECTORS static ALWAYS_INLINE void multiply_strip(float *y, const float *x, co
     }
 }
 
-/* y [count, columns] = the packed rows, as columns. */
+/* Copy `count` numbers of QUANT_COLUMNS packed rows to columns of y [count, columns]. */
 IN_VECTORS static ALWAYS_INLINE void copy_strip(float *y, size_t columns, const char *strip,
                                                 size_t count, struct dtype_packing packing)
 {
@@ -457,7 +468,8 @@ IN_VECTORS static ALWAYS_INLINE void copy_strip(float *y, size_t columns, const 
         strip = use_quants(NULL, &use, strip, packing);
 }
 
-/* The packings that exist: numbers, bits, offset, and whether a number is subtracted. */
+/* The packings that exist: the numbers that share a step, the bits of an integer, the offset, and
+ * whether a value is subtracted (struct dtype_packing). */
 #define FOR_PACKINGS(DO)   \
     DO(16, 4, 0, true)     \
     DO(16, 4, -8, false)   \

@@ -1,4 +1,4 @@
-/* vectors_avx2.c: loops with AVX2 (vectors.h). */
+/* vectors_avx2.c: the loops of vectors.h with AVX2 instructions. */
 #include "math/kernel.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)

@@ -1,4 +1,4 @@
-/* vectors_avx512.c: loops with AVX-512 (vectors.h). */
+/* vectors_avx512.c: the loops of vectors.h with AVX-512 instructions. */
 #include "math/kernel.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -25,7 +25,8 @@ static inline IN_VECTORS vector join_pairs(vector a, vector b, int high)
                                  : _mm512_unpacklo_pd(first, second));
 }
 
-/* Each step joins elements twice as far apart as the step before. */
+/* Transpose in four steps. Each step combines vectors that are twice as far apart as in the step
+ * before. */
 static inline IN_VECTORS void transpose_words(vector a[WORDS])
 {
     vector b[WORDS];

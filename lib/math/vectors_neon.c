@@ -1,4 +1,4 @@
-/* vectors_neon.c: loops with NEON (vectors.h). */
+/* vectors_neon.c: the loops of vectors.h with NEON instructions. */
 #include "math/kernel.h"
 
 #ifdef __ARM_NEON
@@ -17,7 +17,7 @@ enum { VECTOR_FLOATS = 4, WORDS = 4, REGISTERS = 4, ROWS_MAX = 6 };
 #define vector_add vaddq_f32
 #define vector_multiply_add(a, b, sum) vfmaq_f32(sum, a, b)
 
-/* Each step interleaves the elements of both halves. */
+/* Transpose in two steps. Each step interleaves the first two vectors with the last two. */
 static inline void transpose_words(vector a[WORDS])
 {
     vector b[] = {vzip1q_f32(a[0], a[2]), vzip2q_f32(a[0], a[2]), vzip1q_f32(a[1], a[3]),

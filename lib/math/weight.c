@@ -21,7 +21,8 @@ bool weight_can_slice(const struct weight *whole, size_t first)
            first % PANEL_COLUMNS == 0;
 }
 
-/* The bytes of a strip of packed rows. (find_strip: the strip that begins with a column.) */
+/* strip_bytes: the size of a strip of packed rows in bytes. find_strip: the address of the strip
+ * that begins at a column. */
 static size_t strip_bytes(const struct weight *w)
 {
     struct dtype_packing packing = dtype_packing(w->rows.dtype);
@@ -52,8 +53,8 @@ struct weight weight_columns(const struct weight *whole, size_t first, size_t co
 
 /* --- rows of numbers -------------------------------------------------------------------------- */
 
-/* The address of number `row`, which begins a block, in column `column`, which is a row in the
- * file. */
+/* The address of number `row` of column `column`. The column is a row of the file; if it is
+ * quantised, the number must begin a block. */
 static const char *find_number(const struct weight *w, size_t row, size_t column)
 {
     const struct weight_rows *rows = &w->rows;
@@ -61,8 +62,8 @@ static const char *find_number(const struct weight *w, size_t row, size_t column
     return rows->data + dtype_bytes(rows->dtype, number);
 }
 
-/* Within a block of the view, rows follow each other: finding each row by a division would need
- * longer than multiplying it. */
+/* Within a block of the view, rows are adjacent, and each address is found by an addition: dividing
+ * to find each row would take longer than multiplying it. */
 struct number_rows weight_number_rows(const struct weight *w, size_t row, size_t column)
 {
     struct number_rows rows = {.count = num_min(LANES, w->out - column), .dtype = w->rows.dtype};
@@ -95,14 +96,15 @@ float number_at(const struct number_rows *rows, size_t row, size_t i)
     return value;
 }
 
-/* Part of some quantised rows, as floats. */
+/* A part of up to LANES quantised rows, converted to floats. */
 struct widened_rows {
     float scratch[LANES][DTYPE_BLOCK_MAX];
     struct number_rows rows;
     size_t count; /* numbers in each row */
 };
 
-/* Widen numbers from `first` on, up to `end` or to the end of a block. */
+/* Convert numbers of quantised rows to floats, from number `first` up to `end` or to the end of a
+ * block of DTYPE_BLOCK_MAX numbers, whichever comes first. */
 static void number_rows_widen(struct widened_rows *some, const struct number_rows *quantised,
                               size_t first, size_t end)
 {
@@ -142,7 +144,7 @@ float weight_element(const struct weight *w, size_t row, size_t column)
 
 /* --- transposing ------------------------------------------------------------------------------ */
 
-/* to[i · stride + row] = number i of a row that is not quantised. */
+/* to[i · stride + row] = number i of a row, for rows that are not quantised. */
 static void transpose_rows(float *to, size_t stride, const struct number_rows *rows, size_t count)
 {
     const struct vector_loops *loops = rows->count == LANES ? vectors_best() : NULL;
@@ -164,8 +166,8 @@ void transpose(struct matrix y, struct matrix x)
     }
 }
 
-/* Write quantised rows as columns: LANES rows of whole blocks at once, fewer rows or parts of
- * blocks in parts. */
+/* Write quantised rows as columns of floats: all at once if there are LANES rows of complete
+ * blocks, otherwise one block at a time. */
 static void copy_widened(float *to, size_t columns, const struct number_rows *rows,
                          struct weight_piece piece)
 {
@@ -187,7 +189,8 @@ static void copy_widened(float *to, size_t columns, const struct number_rows *ro
     }
 }
 
-/* Copy the columns of whole strips of packed rows; return their number. */
+/* Copy the columns of complete strips of packed rows; return how many columns were copied, 0 if the
+ * rows are not packed or the piece begins inside a strip or a packed part. */
 static size_t copy_packed(float *to, size_t columns, size_t count, const struct weight *w,
                           struct weight_piece piece)
 {
@@ -268,7 +271,7 @@ void weight_copy(float *to, size_t columns, const struct weight *w, struct weigh
 
 /* --- products with a few rows ----------------------------------------------------------------- */
 
-/* sums += x · tile [count, LANES]: a chain for each column. */
+/* sums += x · tile [count, LANES], by one chain of fused multiply-adds for each column. */
 FOR_EACH_ISA
 static void add_tile(float *restrict sums, const float *restrict x, const float *restrict tile,
                      size_t count)
@@ -280,11 +283,12 @@ static void add_tile(float *restrict sums, const float *restrict x, const float 
     memcpy(sums, chains, sizeof chains);
 }
 
-/* chains += x · LANES rows, which are not quantised, some rows of x at a time. */
+/* chains[t] += row t of x · LANES rows of numbers that are not quantised, for several rows of x at
+ * a time. */
 static void add_numbers(float (*chains)[LANES], struct matrix x, const struct number_rows *rows)
 {
     const struct vector_loops *loops = vectors_best();
-    float tile[TILE * LANES] = {0}; /* in the first-level cache */
+    float tile[TILE * LANES] = {0}; /* small enough for the first-level cache */
     struct number_rows rest = *rows;
     size_t done = 0, most = loops ? loops->rows_most : 0;
     for (size_t t = 0; loops && t < x.rows; t += most) {
@@ -301,7 +305,8 @@ static void add_numbers(float (*chains)[LANES], struct matrix x, const struct nu
     }
 }
 
-/* chains += x · a segment of the rows, from number `first` on, where each begins a block. */
+/* chains[t] += row t of x · a segment of LANES rows, from number `first` on, which must begin a
+ * block if the rows are quantised. */
 static void add_segment(float (*chains)[LANES], struct matrix x, const struct number_rows *rows,
                         size_t first)
 {
@@ -342,8 +347,8 @@ void gemv_rows(struct matrix y, struct matrix x, const struct number_rows *rows,
             y.data[t * y.stride + row * apart] = sums[t][row];
 }
 
-/* If `count` columns are LANES strips of rows that follow each other, the rows of a strip; else
- * 0. */
+/* The number of rows in each strip if `count` columns can be cut into LANES strips of adjacent
+ * rows, otherwise 0. */
 static size_t strip_size(const struct weight *w, size_t column, size_t count)
 {
     size_t block = w->rows.view.block;
@@ -354,7 +359,8 @@ static size_t strip_size(const struct weight *w, size_t column, size_t count)
     return within || between ? strip : 0;
 }
 
-/* Multiply the first row of each strip, then the second, and so on. */
+/* Multiply x by the first row of each of LANES strips, then by the second row of each, and so
+ * on. */
 static void multiply_strips(struct matrix y, struct matrix x, const struct weight *w, size_t column,
                             size_t strip)
 {
@@ -366,7 +372,7 @@ static void multiply_strips(struct matrix y, struct matrix x, const struct weigh
         rows.at[i] = find_number(w, 0, column + i * strip);
     for (size_t i = 0; i < strip; i++) {
         if (quantised && i + 1 == strip)
-            rows.jump += (LANES - 1) * strip * row_bytes; /* to the rows of the next columns */
+            rows.jump += (LANES - 1) * strip * row_bytes; /* the next columns are read next */
         gemv_rows(matrix_columns(y, i, y.columns - i), x, &rows, strip);
         for (size_t row = 0; row < LANES; row++)
             rows.at[row] += row_bytes;
@@ -445,7 +451,7 @@ void quants_fill(char *quants, const struct weight *w)
     for (size_t column = 0; column < w->out; column += LANES) {
         struct number_rows rows = weight_number_rows(w, 0, column);
         char *to = quants + column / QUANT_COLUMNS * strip_bytes(w);
-        for (; rows.count < LANES; rows.count++) /* their products are not used */
+        for (; rows.count < LANES; rows.count++) /* padding: the products are not used */
             rows.at[rows.count] = rows.at[0];
         dtype_pack(to + column % QUANT_COLUMNS / LANES * bytes, QUANT_COLUMNS / LANES * bytes,
                    rows.at, rows.dtype, w->in);

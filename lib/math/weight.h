@@ -1,7 +1,7 @@
 /* weight.h: the matrices of a model, as stored in a file or packed for kernels.
  *
- * A weight is [in, out]. Most files store it transposed, as [out, in]: a row of a file is a column
- * of the weight, and LANES rows at a time are read side by side (struct number_rows).
+ * A weight is a matrix [in, out]. Most files store it transposed, as [out, in]: a row of the file
+ * is a column of the weight, and LANES rows at a time are read side by side (struct number_rows).
  *
  *     struct weight w = {.data = data, .bias = bias, .in = 768, .out = 3072, .stride = 3072};
  *     panels_fill(panels, &w);
@@ -35,8 +35,8 @@ static inline size_t row_view_at(const struct row_view *view, size_t row)
 
 /* A matrix stored as [out, in]. */
 struct weight_rows {
-    const char *data; /* the rows, of any alignment; NULL: the matrix has no such form */
-    enum dtype dtype; /* F32, BF16 or a quantised type */
+    const char *data; /* the rows, of any alignment; NULL: the matrix is stored in another form */
+    enum dtype dtype; /* the type of the numbers: F32, BF16 or a quantised type */
     struct row_view view;
     size_t skipped; /* number of rows of the view before the first row of the matrix */
 };
@@ -45,17 +45,18 @@ struct weight_rows {
  * stride of the larger matrix. */
 struct weight {
     const float *data;  /* [in, out]; NULL: the matrix is stored in another form */
-    const char *halves; /* instead of `data`: numbers in bf16, of any alignment */
-    const float *bias;  /* [out]; NULL: none */
+    const char *halves; /* numbers in bf16 of any alignment, used if `data` is NULL; NULL: none */
+    const float *bias;  /* [out]; NULL: there is no bias */
     float factor;       /* multiplies products before the bias is added; 0: there is no factor */
     size_t in, out;
     size_t stride;
     struct weight_rows rows;
-    const float *panels;   /* panels of [in][PANEL_COLUMNS], maybe the only form; NULL: none */
-    const char *quants;    /* strips of packed quantised rows, preferred to `rows`; or NULL */
+    const float *panels;   /* panels of floats [in][PANEL_COLUMNS], perhaps the only form of the
+                            * matrix; NULL: none */
+    const char *quants;    /* strips of packed quantised rows, preferred to `rows`; NULL: none */
     const uint32_t *pairs; /* panels of [bf16_pairs(in)][PAIR_COLUMNS], preferred to all forms;
                             * NULL: none */
-    bool rounded;          /* the numbers are in bf16, and products also round x to bf16 */
+    bool rounded;          /* the numbers have bf16 precision, and products also round x to bf16 */
 };
 
 static inline bool weight_exists(const struct weight *w)
@@ -63,11 +64,12 @@ static inline bool weight_exists(const struct weight *w)
     return w->data || w->halves || w->rows.data || w->panels || w->pairs;
 }
 
-/* One number of a matrix in float32. */
+/* Return one number of a matrix as a float. */
 float weight_element(const struct weight *w, size_t row, size_t column);
 
-/* `count` columns of a matrix from `first` on; weight_can_slice must be true. Columns that begin
- * inside a panel are read unpacked. */
+/* weight_columns: the `count` columns of a matrix from column `first` on, for which
+ * weight_can_slice must be true. If `first` is inside a panel of floats, the slice is read from
+ * another form. */
 struct weight weight_columns(const struct weight *whole, size_t first, size_t count);
 bool weight_can_slice(const struct weight *whole, size_t first);
 
@@ -76,12 +78,13 @@ struct weight_piece {
     size_t row, rows, column;
 };
 
-/* Copy a piece of W [in, out], stored in any form, to rows of `columns` floats. Columns beyond W's
- * are not written. */
+/* Copy a piece of W [in, out], stored in any form, to rows of `columns` floats. Columns beyond the
+ * last column of W are not written. */
 void weight_copy(float *to, size_t columns, const struct weight *w, struct weight_piece piece);
 
-/* weight_widen converts bf16 to floats. weight_row returns a part of a row of an [in, out] matrix,
- * in place or in `scratch`. */
+/* weight_widen converts `count` bf16 numbers to floats. weight_row returns `count` numbers of a row
+ * of an [in, out] matrix, from `column` on: in place if they are floats, else converted in
+ * `scratch`. */
 void weight_widen(float *restrict to, const char *restrict from, size_t count);
 const float *weight_row(const struct weight *w, size_t row, size_t column, size_t count,
                         float *scratch);
@@ -92,39 +95,41 @@ const float *weight_row(const struct weight *w, size_t row, size_t column, size_
 struct number_rows {
     const char *at[LANES];
     size_t count;
-    enum dtype dtype; /* F32, BF16 or a quantised type */
-    size_t jump;      /* distance in bytes from the place that is read in a row to the place that is
-                       * prefetched, such as the row that is read next; 0: nothing is prefetched */
+    enum dtype dtype; /* the type of the numbers: F32, BF16 or a quantised type */
+    size_t jump;      /* distance in bytes from the address that is read in a row to the address
+                       * that is prefetched, such as in the row that is read next; 0: nothing is
+                       * prefetched */
 };
 
-/* LANES columns of a matrix stored as [out, in], or fewer at its end, from number `row` of each
- * column on. */
+/* Return LANES columns of a matrix that is stored as [out, in], from column `column` on, or fewer
+ * at the end of the matrix. Each column is read from its number `row` on. */
 struct number_rows weight_number_rows(const struct weight *w, size_t row, size_t column);
 
-/* Number i of a row that is not quantised. */
+/* Return number i of a row that is not quantised, as a float. */
 float number_at(const struct number_rows *rows, size_t row, size_t i);
 
 enum { GEMV_ROWS = 12, STRIP_AHEAD = 512 /* bytes prefetched ahead in a strip (gemv) */ };
 
-/* y [T, n] = x [T, in] · n columns of W, from `column` on, on this thread, with the bits of
- * `linear` before the bias, for at most gemv_rows_most() rows of x. W is stored as [out, in] and,
- * unless it is quantised, read from memory once. `strips`: cut the columns into LANES strips, if
- * possible, and read these side by side: some processors prefetch more from streams on different
- * pages. gemv_rows multiplies up to LANES rows, and stores their products `apart` floats apart. */
+/* gemv: y [T, n] = x [T, in] · n columns of W, from `column` on, on the calling thread, for T up to
+ * gemv_rows_most(). The result has the bits that `linear` gets before it adds the bias. W is stored
+ * as [out, in] and, unless it is quantised, read from memory once. If `strips` is true and the
+ * columns can be cut into LANES strips, the strips are read side by side: some processors prefetch
+ * more from streams on different pages. gemv_rows multiplies up to LANES rows, and stores the
+ * products of a row of x `apart` floats apart. */
 size_t gemv_rows_most(void);
 void gemv(struct matrix y, struct matrix x, const struct weight *w, size_t column, bool strips);
 void gemv_rows(struct matrix y, struct matrix x, const struct number_rows *rows, size_t apart);
 
 /* --- panels ----------------------------------------------------------------------------------- */
 
-/* panels_size: the number of floats in the panels of a matrix. panels_fill writes the panels, the
- * last one filled up with zeros. */
+/* panels_size: the number of floats in the panels of a matrix. panels_fill writes the panels; the
+ * last panel is filled up with columns of zeros. */
 size_t panels_size(const struct weight *w);
 void panels_fill(float *panels, const struct weight *w);
 
-/* pairs_size: the number of pairs in the panels of a matrix. The others write into panels of zeros:
- * pairs_fill_rows writes rows `row` and `row` + 1 [out] of the matrix (`second` NULL: there is no
- * row `row` + 1), pairs_fill_column a column of rounded pairs. */
+/* pairs_size: the number of pairs in the panels of a matrix. The other functions write into panels
+ * that hold zeros: pairs_fill_rows writes rows `row` and `row` + 1 of the matrix, each [out]
+ * (`second` NULL: there is no row `row` + 1), pairs_fill_column a column of rounded pairs. */
 size_t pairs_size(const struct weight *w);
 void pairs_fill_rows(uint32_t *pairs, const struct weight *w, size_t row, const float *first,
                      const float *second);
@@ -133,11 +138,12 @@ void pairs_fill_column(uint32_t *pairs, const struct weight *w, size_t column,
 
 /* --- quantised rows, packed ------------------------------------------------------------------- */
 
-/* quants_size: the bytes of a quantised matrix [out, in] whose rows are packed side by side
- * (dtype_pack), in strips of QUANT_COLUMNS rows, the last one filled up with zeros; 0: the matrix
+/* quants_size: the size in bytes of a quantised matrix [out, in] whose rows are packed side by side
+ * (dtype_pack), in strips of QUANT_COLUMNS rows, the last strip filled up with zeros; 0: the matrix
  * is not quantised, or this processor has no loop for packed rows. quants_fill packs the rows. */
 size_t quants_size(const struct weight *w);
 void quants_fill(char *quants, const struct weight *w);
 
-/* y = x · the strip of columns from `column` on, with the bits of `linear` before the bias. */
+/* y = x · the QUANT_COLUMNS columns of the strip that begins at `column`. The result has the bits
+ * that `linear` gets before it adds the bias. */
 void quants_multiply(float y[], const float *x, const struct weight *w, size_t column);

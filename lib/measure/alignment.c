@@ -21,7 +21,7 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The axes of an array: heads, tokens (or queries), channels (or keys). */
+/* The sizes of an array's axes: heads, rows (tokens or queries) and columns (channels or keys). */
 struct axis_sizes {
     size_t heads, rows, columns;
 };
@@ -35,8 +35,9 @@ static struct axis_sizes sizes_of(const struct array *array)
 struct difference difference_of(const struct array *ours, const float *theirs, double tolerance,
                                 bool printed)
 {
-    enum { ROWS = 1024 }; /* the median is over at most so many tokens */
-    const bool causal = site_id(ours->site) == SITE_SCORES; /* later keys are not masked yet */
+    enum { ROWS = 1024 }; /* the largest number of tokens in the median */
+    const bool causal = site_id(ours->site) == SITE_SCORES; /* scores of later keys are not masked
+                                                             * yet */
     struct difference d = {0};
     const struct axis_sizes n = sizes_of(ours);
     double off = 0, size = 0, theirs_size = 0, product = 0, medians[ROWS];
@@ -91,18 +92,20 @@ static const unsigned char orders[][AXES] = {
 };
 enum { ORDERS = sizeof orders / sizeof *orders };
 
-/* Where the other program's tensor has its numbers. */
+/* Where our numbers are in the other program's tensor. */
 struct view {
     size_t size[AXES], stride[AXES]; /* sizes and strides of the other program's tensor */
     const unsigned char *order;
-    size_t repeats; /* copies of each of our heads in the other tensor */
-    bool tiled; /* all heads once, then all again; else the copies of a head follow each other */
+    size_t repeats; /* number of copies of each of our heads in the other tensor */
+    bool tiled; /* true: all heads once, then all again; false: the copies of a head follow each
+                 * other */
     bool pairs; /* channels of a head are in the order 0, d/2, 1, d/2 + 1, …: rotary pairs */
-    size_t skip[AXES]; /* rows and columns of the other tensor before the first that both have */
-    size_t lack[AXES]; /* rows and columns at our beginning that the other tensor lacks */
+    size_t skip[AXES]; /* rows and columns of the other tensor before the first that both tensors
+                        * have */
+    size_t lack[AXES]; /* number of our first rows and columns that the other tensor lacks */
     size_t both[AXES];
-    const struct named_site *joined; /* the columns are a part of a fused module's output; NULL:
-                                      * they are all of it */
+    const struct named_site *joined; /* the fused module whose output has our columns as a part;
+                                      * NULL: the tensor has only our columns */
 };
 
 /* The axes of the other program's tensor, without axes of size 1. */
@@ -111,8 +114,9 @@ struct shape {
 };
 
 /* Merge neighbouring axes of an order until they have the sizes of the shape, and write the result
- * as "[T, H·D]". False: the order does not fit. Columns do not merge with heads after them: such an
- * order is a mistake. Tokens merge only if there are `rows` of them, as many as ours. */
+ * as "[T, H·D]". Returns false if the order does not fit. Columns do not merge with heads after
+ * them: such an order is a mistake. Tokens merge only if there are `rows` of them, as many as
+ * ours. */
 static bool write_order(char words[64], const struct view *v, const struct shape *shape,
                         const char letters[AXES], size_t rows)
 {
@@ -182,7 +186,7 @@ static void take(float *values, const float *from, const struct view *v, const s
             }
 }
 
-/* Align an axis of tokens: the two tensors agree at its beginning, or `at_end`. */
+/* Align an axis of tokens: match the beginnings of the two tensors or, if `at_end`, their ends. */
 static void shift(struct view *v, enum axis_id axis, size_t ours, bool at_end)
 {
     size_t theirs = v->size[axis];
@@ -204,8 +208,9 @@ struct search {
     struct err *err;
 };
 
-/* Compare our numbers with the other tensor's in this view, and keep the view if it is much better.
- * False: stop, because the numbers agree or memory is missing. */
+/* Compare our numbers with the other tensor's in this view, and keep the view if it is much better
+ * than the best one so far. Returns false to stop the search: the numbers agree, or memory is
+ * missing. */
 static bool try_view(struct search *s, const struct view *v, const char *order)
 {
     struct array_match *best = s->best;
@@ -243,7 +248,8 @@ static bool try_view(struct search *s, const struct view *v, const char *order)
     return best->layout && !d.agrees;
 }
 
-/* Try an order of axes with all alignments of its tokens. False: stop, as try_view says. */
+/* Try an order of axes with all alignments of its tokens. Returns false to stop the search, as
+ * try_view does. */
 static bool try_shifts(struct search *s, struct view v, const char *order, bool is_map)
 {
     bool more_rows = v.size[AXIS_ROW] != s->n.rows;
@@ -265,14 +271,14 @@ static bool try_shifts(struct search *s, struct view v, const char *order, bool 
     return true;
 }
 
-/* Fill in the sizes of an order of axes. False: they do not fit the other tensor. */
+/* Fill in the sizes of an order of axes. Returns false if they do not fit the other tensor. */
 static bool fit_sizes(struct view *v, const struct shape *shape, const struct axis_sizes *n,
                       bool is_map)
 {
     v->size[AXIS_HEAD] = n->heads * v->repeats;
     v->size[AXIS_COLUMN] = n->columns;
-    if (is_map) { /* the numbers of queries and of keys may differ from ours: the shape gives
-                   * both */
+    if (is_map) { /* the numbers of queries and of keys may differ from ours: take both from the
+                   * shape */
         size_t rest = n->heads > 1 ? 3 : 2, at = 0;
         if (shape->rank != rest && !(n->rows == 1 || n->columns == 1))
             return false;

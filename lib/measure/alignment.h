@@ -1,5 +1,5 @@
 /* alignment.h: compares a tensor of another program with our tensor of the same site. The order of
- * its axes is found by its sizes and numbers.
+ * the other tensor's axes is found from its sizes and numbers.
  *
  *     struct array_match a;
  *     if (align(&a, &ours, &site, &theirs, tolerance, &arena, err)) ...
@@ -11,8 +11,8 @@
 #include "lens/report.h"
 #include "model/site_names.h"
 
-/* The other program's numbers compared with ours. In attention maps, keys that a mask hides in both
- * do not count. */
+/* The other program's numbers compared with ours. In attention maps, numbers that are masked in
+ * both do not count. */
 struct difference {
     double nmse;           /* sum of squares of differences / sum of squares of ours */
     double max, largest;   /* `max`: the largest difference; `largest`: the largest magnitude of our
@@ -27,14 +27,14 @@ struct difference {
 
 struct array_match {
     const char *layout;  /* order of axes, such as "[T, H·D]"; NULL: the sizes do not fit */
-    const float *values; /* the other program's numbers in our order, as many as ours; NaN: it lacks
-                          * the number */
-    size_t rows;         /* tokens that both have */
+    const float *values; /* the other program's numbers in our order, as many as ours; NaN: the
+                          * other program lacks the number */
+    size_t rows;         /* number of tokens that both tensors have */
     struct difference difference;
 };
 
-/* Find the order of axes of `theirs` that agrees best with ours. `heads`: for keys and values, the
- * number of query heads that share one of our heads. */
+/* Find the order of the axes of `theirs` whose numbers agree best with ours. For keys and values,
+ * the other program may repeat each of our heads, once for each query head that shares it. */
 int align(struct array_match *alignment, const struct array *ours, const struct named_site *name,
           const struct dumped *theirs, double tolerance, struct arena *arena, struct err *err);
 

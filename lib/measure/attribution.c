@@ -32,7 +32,8 @@ const struct attribution_way attribution_ways[ATTRIBUTION_WAYS] = {
 #define MIXER(id) SITE_OF(BRANCH_MIXER, SITE_##id)
 #define LAUREL(id) SITE_OF(BRANCH_LAUREL, SITE_##id)
 
-/* Sites that are captured: only the row of the position, but all rows of values. */
+/* Sites to capture: all rows of values, and of the other sites the row of the position (or all rows
+ * if the logit is computed from the mean of all tokens). */
 static const enum site captured_sites[] = {
     SITE_RESID_PRE,      SITE_V,          SITE_WEIGHTS,     SITE_CONTEXT,       SITE_ATTN_OUT,
     SITE_LN_1,           SITE_RESID_MID,  SITE_MLP_ACT,     SITE_MLP_OUT,       SITE_LN_2,
@@ -43,7 +44,8 @@ static const enum site captured_sites[] = {
     MIXER(GATE),         MIXER(ATTN_OUT), SITE_EMBEDDING,   SITE_STREAMS,       SITE_MERGED,
     LAUREL(MLP_ACT),     LAUREL(MLP_OUT)};
 
-/* The readers of tokens in a layer: each has its own columns and arrays in the result. */
+/* The parts of a layer that read tokens: attention, cross-attention and mixer. Each has its own
+ * columns and arrays in the result. */
 enum { OF_TEXT, OF_CROSS, OF_MIXER, READERS };
 
 static const struct {
@@ -72,13 +74,15 @@ struct way {
                                        * layers */
     size_t (*steps)[SITE_COUNT];      /* numbers from a captured row to the next token's row; 0:
                                        * only one row was captured */
-    bool of_all;                      /* the logit is of the mean of all tokens */
-    double *u;                        /* [C] direction in the residual stream */
+    bool of_all;                      /* true if the logit is computed from the mean of all
+                                       * tokens */
+    double *u;                        /* [C] direction in the residual stream that raises the
+                                       * logit */
     double *copies; /* [N, C] directions in copies of the stream; NULL: there is one stream */
     double *beside; /* [C] direction in the input of attention, if that is added to its output */
     double *added;  /* [C] direction in a sublayer's output */
     double *inner;  /* [I or H · dv] direction at the input of the sublayer's last matrix */
-    bool is_split;  /* BY_FEATURE: the dictionary's site was on the way */
+    bool is_split;  /* BY_FEATURE: true once the dictionary's site was reached */
     double bias, edited; /* contributions of biases and of edits in the current stage: embedding, a
                           * layer, or end */
     struct axis columns[READERS]; /* columns of the result; BY_KEY: of each reader's result */
@@ -186,8 +190,8 @@ static int features_back(struct way *way, const double *u)
     return 0;
 }
 
-/* Go back through the edits of a site, taken to map each number x to a·x + b: multiply u by a, and
- * add u·b to the contribution of edits. Editing rows of zeros and of ones gives a and b. */
+/* Go back through the edits of a site, which map each number x to a·x + b: multiply u by a, and add
+ * u·b to the contribution of edits. a and b are found by editing rows of zeros and of ones. */
 static int edits_back(struct way *way, double *u, enum site site, size_t layer)
 {
     size_t heads = site_heads(way->config, site, layer);
@@ -253,8 +257,8 @@ static int site_back(struct way *way, double *u, enum site site, size_t layer, c
     return 0;
 }
 
-/* to [in] = W · u [out]. The matrix's bias counts as a bias. A mixture of experts has no last
- * matrix. */
+/* Go back through a matrix: to [in] = W · u [out]. The matrix's bias counts as a bias. Does nothing
+ * without a matrix: a mixture of experts has no last matrix. */
 static int matrix_back(struct way *way, double *to, const struct weight *w, const double *u)
 {
     struct arena arena = {0};
@@ -287,8 +291,8 @@ static int output_back(struct way *way, size_t layer, const struct sublayer *s,
 
 /* --- parts of a layer ------------------------------------------------------------------------- */
 
-/* Columns after the heads. Only models with inputs of single layers have TERM_PER_LAYER, only those
- * with low-rank branches TERM_LAUREL, and only edited runs TERM_EDITS. */
+/* The columns after the columns of heads. Only models with per-layer inputs have TERM_PER_LAYER,
+ * only models with low-rank branches have TERM_LAUREL, and only edited runs have TERM_EDITS. */
 enum {
     TERM_MLP,
     TERM_BIAS,
@@ -300,7 +304,8 @@ enum {
     TERMS
 };
 
-/* The number of heads with a context of their own. The channels of a mixer count as one head. */
+/* The number of a reader's heads; 0: the model lacks this reader. A mixer of channels counts as one
+ * head. */
 static size_t heads_of(const struct config *c, size_t reader)
 {
     const enum site context = SITE_OF(readers[reader].branch, SITE_CONTEXT);
@@ -320,7 +325,7 @@ static size_t head_columns(const struct config *c)
     return columns_before(c, READERS);
 }
 
-/* Set a part's contribution in stage `row`, and add it to the sum. */
+/* Add a part's contribution in stage `row` to its cell, and to the sum of all contributions. */
 static void put(struct way *way, size_t row, size_t part, double value)
 {
     way->attribution->sum += value;
@@ -328,7 +333,7 @@ static void put(struct way *way, size_t row, size_t part, double value)
         way->cells[0][row * way->columns->size + part] += (float)value;
 }
 
-/* Finish a stage: add the contributions of its biases and edits, the last column. */
+/* Finish a stage: add the contribution of its biases and, in the last column, of its edits. */
 static void put_constants(struct way *way, size_t row)
 {
     put(way, row, head_columns(way->config) + TERM_BIAS, way->bias);
@@ -337,7 +342,7 @@ static void put_constants(struct way *way, size_t row)
     way->bias = way->edited = 0;
 }
 
-/* The number of contexts of a sublayer: of its attention or its mixer. */
+/* The number of context vectors of a sublayer's attention or mixer. */
 static size_t count_contexts(const struct sublayer *s)
 {
     return s->mixer ? s->mixer->heads : context_heads(&s->head);
@@ -391,8 +396,8 @@ static int contexts_back(struct way *way, size_t layer, const struct sublayer *s
     return 0;
 }
 
-/* Split the contexts of a sublayer by source token: a context is a weighted sum of values. Edits of
- * contexts come from no token. */
+/* Split the contexts of a sublayer by source token: a context is a weighted sum of values. What an
+ * edit adds to a context comes from no token and is left out. */
 static int keys_back(struct way *way, size_t layer, const struct sublayer *s, size_t reader)
 {
     const size_t keys = way->columns[reader].size, heads = heads_of(way->config, reader);
@@ -549,14 +554,14 @@ static int mlp_back(struct way *way, size_t layer, const struct sublayer *s,
     return 0;
 }
 
-/* The site of the stream that a sublayer's `id` stands for. */
+/* Complete a site of the stream: add to `id` the branch in which the sublayer reads or writes
+ * it. */
 static enum site stream_site(const struct sublayer *s, enum site id)
 {
     return SITE_OF(sublayer_stream_branch(s, id), id);
 }
 
-/* Go back through the edits of the sites that announce the stream, from the last site to the
- * first. */
+/* Go back through the edits of the stream at up to three sites, from the last site to the first. */
 static int stream_back(struct way *way, const struct sublayer *s, const enum site sites[3],
                        size_t layer)
 {
@@ -578,7 +583,8 @@ static int scale_back(struct way *way, size_t layer)
     return 0;
 }
 
-/* Go back through the norm of a sum: the captured sum, or else x + factor · output. */
+/* Go back through the norm of a sublayer's sum. This is the captured sum or, if none was captured,
+ * x + factor · output. */
 static int sum_back(struct way *way, size_t layer, const struct sublayer *s, const float *x,
                     const struct norm *norm)
 {
@@ -597,8 +603,8 @@ static int sum_back(struct way *way, size_t layer, const struct sublayer *s, con
 
 /* --- copies of the stream ---------------------------------------------------------------------
  *
- * The numbers that mix copies are functions of the stream. Like the divisors of norms they are
- * fixed: what is mixed is then linear in what each part adds. */
+ * The factors that mix the copies are functions of the stream. Like the divisors of norms, they are
+ * treated as constant: the copies are then linear in what each part adds. */
 
 static const struct stream_copies *copies_of(const struct way *way)
 {
@@ -625,8 +631,8 @@ static int turn_copy(struct way *way, float *y, double *factor, struct weight *w
     return 0;
 }
 
-/* Go back from the direction u in a turned copy of x to the direction `to` in x. `id` names the
- * matrix that turns it. */
+/* Go back from the direction u in a copy, which is a matrix times x, to the direction `to` in x.
+ * `id` is the slot of the matrix. */
 static int turn_back(struct way *way, double *to, double *u, int id, size_t copy, const float *x,
                      const float *like)
 {
@@ -643,8 +649,8 @@ static int turn_back(struct way *way, double *to, double *u, int id, size_t copy
     return matrix_back(way, to, &w, u);
 }
 
-/* Go back from the merged stream, which is the mean of the first copy and the turned other
- * copies. */
+/* Go back from the merged stream, which is the mean of the first copy and the other copies, each
+ * times its matrix. */
 static int merged_back(struct way *way)
 {
     const size_t C = way->config->n_embd, count = copies_of(way)->count;
@@ -739,7 +745,7 @@ static int predicted_back(struct way *way, size_t layer)
     return 0;
 }
 
-/* Before going back through a sublayer: compute the direction in its output from the copies of the
+/* Prepare to go back through a sublayer: compute the direction in its output from the copies of the
  * stream. */
 static int enter_back(struct way *way, size_t layer, const struct sublayer *s)
 {
@@ -826,8 +832,8 @@ static int dense_back(struct way *way, double *to, double *direction, const floa
     return matrix_back(way, to, &dense, direction);
 }
 
-/* The input of the dense layer or, without one, of the logits: the position's row, or the mean of
- * all tokens. */
+/* Return the input of the dense layer or, without such a layer, of the logits: the position's row,
+ * or the mean of all tokens. */
 static const float *take_end(struct way *way)
 {
     const struct config *c = way->config;
@@ -851,7 +857,7 @@ static int logits_back(struct way *way)
     const float *logits = way->rows[0][SITE_LOGITS];
     struct weight words;
     const float *bias = NULL;
-    double *direction = way->inner; /* an array of zeros */
+    double *direction = way->inner; /* all zeros so far */
     double divisor = c->logit_divisor > 0 ? (double)c->logit_divisor : 1;
     struct question *question = way->plan->question;
     way->attribution->logit = question_ask(question, logits, config_logits(c));
@@ -945,8 +951,8 @@ static int begin_back(struct way *way, const uint32_t *ids, const unsigned char 
     return 0;
 }
 
-/* Go back from the last norm to the embedding. If the logit is of a mean, go back from each token's
- * norm in turn. */
+/* Go back from the last norm to the embedding. If the logit is computed from the mean of all
+ * tokens, go back from each token's norm in turn. */
 static int tokens_back(struct way *way, const struct tokenized *text)
 {
     const struct config *c = way->config;
@@ -1157,7 +1163,7 @@ void attribution_add_memory(struct memory *memory, const struct viewer *viewer,
     size_t keys = pair->text.count + pair->source.count;
     const size_t heads = num_max(head_columns(c), c->mixer.heads);
     size_t numbers = by == BY_KEY ? keys * (2 * heads + c->n_embd)
-                                  : 2 * c->n_inner; /* rows and results of one layer */
+                                  : 2 * c->n_inner; /* captured rows and results of one layer */
     if (stack_of(c, BRANCH_TEXT)->unembed.mean)     /* the rows of all tokens are captured */
         numbers += keys * (CAPTURED_SITES * c->n_embd + c->n_inner + keys * c->n_head);
     viewer_add_memory(memory, viewer, &selection, pair, CAPTURE_NOTHING);

@@ -4,8 +4,8 @@
  * With the divisors of norms frozen, the logit is linear in what each part adds to the residual
  * stream: the direction that raises it (u in attribution.c) is propagated back, layer by layer. The
  * contribution of a part is the dot product of its output with u, in float64. Contributions sum to
- * the logit before a cap. Numbers that an edit sets or adds count as the part "edits". Where the
- * logit is of the mean of all tokens, a contribution is the sum over the tokens.
+ * the logit before a cap. Numbers that an edit sets or adds count as the part "edits". If the logit
+ * is computed from the mean of all tokens, a contribution is summed over the tokens.
  *
  *     struct question question = {.answer = -1, .against = -1};
  *     struct attribution_plan plan = {&viewer, BY_PART, &question};
@@ -34,27 +34,30 @@ extern const struct attribution_way {
 
 struct attribution_plan {
     struct viewer *viewer;
-    enum attribution_by by;              /* any way but BY_TOKEN, which measure/saliency.h does */
+    enum attribution_by by;              /* any way but BY_TOKEN, which measure/saliency.h
+                                          * computes */
     struct question *question;           /* answer -1 becomes the most likely token */
-    size_t number;                       /* number of the text, for messages and `= resample` */
-    const struct dictionary *dictionary; /* for BY_FEATURE; it must write to the stream */
-    struct layers layers; /* listed layers; none: all, with embedding and final norm */
+    size_t number;                       /* number of the text, for error messages and for edits
+                                          * with `= resample` */
+    const struct dictionary *dictionary; /* the dictionary for BY_FEATURE, which must write to the
+                                          * stream */
+    struct layers layers; /* layers to report; none: all layers, the embedding and the final norm */
 };
 
 struct attribution {
-    double logit; /* logit of the answer, or difference of two; before a cap */
+    double logit; /* logit of the answer, or difference of two logits, before the logit cap */
     double sum;   /* sum of all contributions */
 };
 
 /* Run the report's text up to the position, or all of it if the model is not causal, and end the
  * report's text there. Add arrays, owned by the arena, with rows only for the listed layers. By
- * part: [L + 2, H + 4] (2 H with cross-attention, + 5 with edits). By key: for each layer [H, T]
- * (then cross-attention's [H, S]). By neuron: [L, I]. By expert: [L, E] (E + 1 with a shared
- * expert; NaN in layers without experts). By feature: [1, F + 3]: after the features the bias and
- * the error of the reconstruction, and the rest of the logit. People also get a table of the
- * largest contributions. Refused as not supported: models without logits or with features that
- * attribution lacks, neurons of models with experts, and experts of other models. Refused as usage:
- * edits of logits. */
+ * part: [L + 2, H + 4] (with cross-attention 2 H instead of H; with edits one more column). By key:
+ * for each layer [H, T] (then cross-attention's [H, S]). By neuron: [L, I]. By expert: [L, E] (E +
+ * 1 with a shared expert; NaN in layers without experts). By feature: [1, F + 3]: after the
+ * features the bias and the error of the reconstruction, and the rest of the logit. People also get
+ * a table of the largest contributions. Refused as not supported: models without logits or with
+ * features that attribution lacks, neurons of models with experts, and experts of models without
+ * experts. Refused as usage: edits of logits. */
 int attribution_make(struct attribution *attribution, struct report *report,
                      const struct attribution_plan *plan, struct arena *arena, struct err *err);
 

@@ -18,9 +18,9 @@ static const double LN_2 = 0.6931471805599453;
 
 /* --- matching --------------------------------------------------------------------------------- */
 
-/* Rows are added one after another, each along the shortest path through assigned columns to a free
- * one (Jonker and Volgenant, 1987). Rows and columns count from 1; column 0 has the row that is
- * being added. */
+/* State of assignment_find. Rows are added one after another, each along the shortest path through
+ * assigned columns to a free one (Jonker and Volgenant, 1987). Rows and columns count from 1;
+ * column 0 has the row that is being added. */
 struct assignment {
     const double *costs;
     size_t count;
@@ -128,8 +128,8 @@ struct compared_head {
 struct site_sums {
     double off, size;     /* sums of squares: `off` of the differences, `size` of the first model's
                            * values */
-    size_t masked_in_one; /* values that are infinite in one of the models only */
-    size_t finite;        /* values that are finite in both */
+    size_t masked_in_one; /* number of values that are infinite in only one of the models */
+    size_t finite;        /* number of values that are finite in both models */
     bool compared;        /* both models have the site with the same size */
     float *tokens;        /* [token_count] the relative difference of each token */
     size_t token_count;
@@ -309,14 +309,14 @@ static int add_site(struct comparison *s, struct site_sums *sums, const struct a
     return 0;
 }
 
-/* Whether a site has a tensor for each head of an attention: its weights or contexts. */
+/* True if a site has a tensor for each head of an attention: its weights or contexts. */
 static bool is_of_heads(enum site site)
 {
     return site_branch(site) < ATTENTION_BRANCHES &&
            (site_id(site) == SITE_WEIGHTS || site_id(site) == SITE_CONTEXT);
 }
 
-/* The sums for a site of another run's model. */
+/* Return the sums of a site in a layer for the model of another run. */
 static struct site_sums *sums_at(const struct comparison *s, size_t run, enum site site,
                                  size_t layer)
 {
@@ -373,9 +373,9 @@ int comparison_check_models(const struct model *a, const struct model *b, struct
 
 /* --- the passes ------------------------------------------------------------------------------- */
 
-/* The sites that are compared: for settings weights and contexts; for models all sites that the run
- * shares with the first one (for run 0: all that any other run shares). `first`: also sites outside
- * of layers. */
+/* Return the sites to compare: for settings, weights and contexts; for models, all sites that the
+ * run's model shares with the first model (for run 0, all sites that any other model shares). With
+ * `first`, sites outside of layers are included. */
 static struct site_set sites_of(const struct comparison *s, size_t run, bool first)
 {
     struct site_set sites = {0};
@@ -539,7 +539,7 @@ static int report_settings(struct report *report, const struct comparison *s, st
     report->about = buf_keep(&about, arena, err);
     report->tables = table;
     report->table_count = 1;
-    report->has_encoder = true; /* even without an encoder: report_keys is then the text */
+    report->has_encoder = true; /* set even without an encoder: keys are tokens of the text */
     if (s->plan->pair_count == 1)
         report->text = s->plan->pairs[0].text;
     return err_if(err->kind);
@@ -574,7 +574,8 @@ static const char *name_of(const struct comparison *s, size_t run)
 }
 
 /* How far a site of another model is from the first model's, in a layer: over the whole site, or
- * for a head and for the head that is most like it. A missing number is COLUMN_MISSING or NaN. */
+ * between a head and the same head, and between the head and its match. A missing number is
+ * COLUMN_MISSING or NaN. */
 struct distance {
     const char *model, *site; /* model: NULL if there is only one other model */
     long long layer, head, match, masked_in_one;
@@ -674,15 +675,15 @@ static int put_heads(struct table_rows *data, struct table_rows *shown, const st
     return 0;
 }
 
-/* Make the tables. Data: one table of the heads and sites of all models. People: for each model a
- * table of its heads and a summary of its sites. */
+/* Make the tables: for data, one table of the heads and sites of all models; for people, a table of
+ * heads and a summary of sites for each model. */
 static int make_distances(struct table *tables, const struct comparison *s, struct arena *arena,
                           struct err *err)
 {
     const struct site_set own = model_sites(s->config);
     const size_t others = s->plan->run_count - 1;
-    /* columns that people do not see: the site if there is no encoder; the model if there are
-     * several */
+    /* number of columns that people do not see: the site if there is no encoder; the model if there
+     * are several */
     const size_t keys = !has_encoder(s->config) + (others > 1);
     struct table_rows data = {
         .most = others * (s->head_count + SITE_COUNT * s->layers), .arena = arena, .err = err};
@@ -748,7 +749,8 @@ static int draw_heads(struct report *report, const struct comparison *s, size_t 
     return err_if(!name || add_map(report, map, name_of(s, run), arena, err));
 }
 
-/* The sums of a site in a layer, or for SIZE_MAX outside of layers; NULL: not compared. */
+/* Return the sums of a site in a layer, or outside of layers if `layer` is SIZE_MAX; NULL: the site
+ * was not compared there. */
 static struct site_sums *sums_of(const struct comparison *s, size_t run, enum site site,
                                  size_t layer)
 {

@@ -1,4 +1,4 @@
-/* comparison.h: runs over the same texts, compared with the first run: other settings of one model
+/* comparison.h: compares runs over the same texts with the first run: other settings of one model
  * (attention patterns, edits), by head; or other models, in every tensor.
  *
  * Settings: maximum and mean |a - b| of each head's context; `kept`, the first run's weight on keys
@@ -25,21 +25,21 @@ struct comparison_run {
     struct viewer *viewer; /* the model; for settings, its mechanism and edits are replaced */
     const char *name;      /* name of the settings, like "window:8 edited", or of the model */
     const struct mechanism *mechanism; /* NULL: the runs are of different models */
-    bool edited;                       /* the run has the edits of each text */
-    bool equal_weights; /* the weights are the same as the first model's, which is reported */
+    bool edited;                       /* true: each text is run with its edits */
+    bool equal_weights; /* true if the weights equal the first model's; the report says so */
 };
 
 struct comparison_plan {
-    const struct comparison_run *runs; /* two or more, of models or of settings */
+    const struct comparison_run *runs; /* [run_count] two or more runs, of models or of settings */
     size_t run_count;
     const struct text_with_source *pairs;
     size_t pair_count;
-    const struct selection *selection;    /* compared layers and heads */
+    const struct selection *selection;    /* the layers and heads to compare */
     const struct progress_sink *progress; /* counts texts; NULL: none */
     bool hide_first;   /* leave out the first token and the attention to it, and renormalise */
-    bool draws;        /* models: add matrices for figures, which data do not have */
-    size_t most_cells; /* largest number of values in a pass, which has at least one layer; 0:
-                        * 2^26 */
+    bool draws;        /* for models: add matrices for figures; data output has no such matrices */
+    size_t most_cells; /* largest number of values to capture in a pass, which captures at least one
+                        * layer; 0: 2^26 */
 };
 
 /* Refuse models with different numbers of layers or heads. */

@@ -1,6 +1,6 @@
 /* contacts.h: contacts of residues in the fold of a protein, predicted from attention (Rao et al.,
- * 2021) by a logistic regression over the maps of all heads. Checkpoints of ESM contain its
- * numbers.
+ * 2021) by a logistic regression over the maps of all heads. Checkpoints of ESM contain the weights
+ * of this regression.
  *
  *     struct contact_head head;
  *     if (contacts_open(&head, &viewer, &arena, err) || contacts_check(&pair.sentence, err) ||
@@ -19,7 +19,8 @@ struct contact_head {
     struct selection selection; /* selects the maps of all layers */
 };
 
-/* Read the head of an open model. Refuses, as not supported, a model that has none. */
+/* Read the contact head of an open model. Refuses, as not supported, a model without such a
+ * head. */
 int contacts_open(struct contact_head *head, const struct viewer *viewer, struct arena *arena,
                   struct err *err);
 

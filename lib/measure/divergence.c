@@ -151,7 +151,7 @@ static double tolerance_of(const struct divergence *d, const struct dumped *thei
     return dtype == DTYPE_BF16 ? 5e-2 : dtype == DTYPE_F16 ? 1e-2 : 1e-4;
 }
 
-/* Whether the sum that a log prints is neither the sum of all our numbers nor, as in older
+/* True if the sum that a log prints is neither the sum of all our numbers nor, as in older
  * versions, the sum of the printed numbers. */
 static bool sum_differs(const struct pairing *p, const struct array *ours)
 {
@@ -210,7 +210,7 @@ static int align_pair(struct divergence *d, struct pairing *p)
         site_id(p->own.site) == SITE_SCORES
             ? attention_of(d->config, site_branch(p->own.site), p->own.layer)
             : NULL;
-    /* perhaps the other program scaled its queries */
+    /* the other program may have scaled its queries: try that */
     if (attention && p->found.layout && !p->found.difference.agrees) {
         struct named_site scaled = p->own;
         scaled.factor = attention->score.scale;
@@ -280,7 +280,8 @@ struct diagnosis {
     size_t count, tried;
 };
 
-/* The first layers that may have the mistake: after the last site that agrees. */
+/* For each stack, find the first layer that may have the mistake: the first one after the sites
+ * that agree. */
 static struct trial_range range_of(const struct divergence *d)
 {
     const struct pairing *first = &d->pairs[d->first];
@@ -310,7 +311,8 @@ static void keep_candidate(struct diagnosis *found, const struct suspect *candid
     found->count = num_min(found->count + (at < CANDIDATES_MAX), CANDIDATES_MAX);
 }
 
-/* Run a mistake up to the first site that differs. */
+/* Run our pass with a mistake up to the first site that differs. Keep the mistake as a candidate if
+ * the site then agrees, or nearly agrees. */
 static int try_mistake(struct divergence *d, struct diagnosis *found, struct suspect candidate)
 {
     const struct pairing *p = &d->pairs[d->first];
@@ -434,7 +436,7 @@ static const struct site_product {
     {SITE_LOGITS, SLOT_UNEMBED, SITE_LN_F},
 };
 
-/* Whether a site is in the dump, and all its tensors agree. */
+/* True if a site is in the dump and all its tensors agree. */
 static bool is_right(const struct divergence *d, enum site site, size_t layer)
 {
     size_t found = 0, right = 0;
@@ -446,8 +448,8 @@ static bool is_right(const struct divergence *d, enum site site, size_t layer)
     return found && right == found;
 }
 
-/* The sublayer of a layer that has a product; NULL: there is none, or a norm or a rotation changes
- * its result. */
+/* Find the sublayer of a layer that has a product; NULL: there is none, or a norm or a rotation
+ * changes its result. */
 static const struct sublayer *sublayer_with(const struct divergence *d, const struct pairing *p,
                                             const struct site_product *product)
 {
@@ -465,7 +467,7 @@ static const struct sublayer *sublayer_with(const struct divergence *d, const st
     return NULL;
 }
 
-/* Whether the input of a product agrees. */
+/* True if the input of a product agrees with the dump. */
 static bool reads_right(const struct divergence *d, const struct pairing *p,
                         const struct site_product *product)
 {
@@ -493,8 +495,8 @@ static bool reads_right(const struct divergence *d, const struct pairing *p,
            is_right(d, SITE_OF(branch, SITE_MLP_GATE), layer);
 }
 
-/* The matrix of the first product whose inputs agree and whose output does not; NULL: there is no
- * such product. */
+/* Find the first product whose inputs agree and whose output does not, and return the name of its
+ * matrix; NULL: there is no such product. */
 static const char *find_product(const struct divergence *d)
 {
     for (const struct pairing *p = d->pairs + d->first; p < d->pairs + d->count; p++)
@@ -517,7 +519,8 @@ static const char *find_product(const struct divergence *d)
 /* --- the report ------------------------------------------------------------------------------- */
 
 /* Add two facts over the tokens that both programs have: the KL divergence of the other program's
- * next-token distributions from ours, and how often the largest logits are of the same token. */
+ * next-token distributions from ours, and the share of tokens after which both give the same token
+ * the largest logit. */
 static void compare_logits(const struct pairing *p, const struct array *ours, struct facts *facts)
 {
     const size_t words = ours->columns.size;
@@ -601,7 +604,7 @@ static int make_tables(struct table tables[2], const struct divergence *d)
     return 0;
 }
 
-/* The lines below the table: the explanation of the first difference, and unknown names. */
+/* Write the lines below the table: the explanation of the first difference, and unknown names. */
 static const char *write_note(const struct divergence *d, const struct diagnosis *found,
                               const char *matrix)
 {

@@ -66,8 +66,8 @@ int estimate_cells(double *effects, const struct estimate_plan *plan, enum site 
 /* --- edges ------------------------------------------------------------------------------------ */
 
 /* The writers of a sublayer (its contexts, or its MLP) and its readers (q, k and v of its heads, or
- * its MLP). `writer`, `reader`: the index of the first; `writers`, `readers`: how many; `seen`: the
- * number of writers in earlier sublayers. */
+ * its MLP). `writer` and `reader` are the indices of its first writer and reader, `writers` and
+ * `readers` their numbers; `seen` is the number of writers in earlier sublayers. */
 struct edge_part {
     const struct sublayer *s;
     size_t layer, writer, reader, writers, readers, seen;
@@ -117,7 +117,8 @@ int edges_find(struct edges *edges, const struct viewer *viewer, struct arena *a
     return err_if(!parts);
 }
 
-/* "1.2.q" for people and "L1H2.q" for data; of an MLP "1.mlp" and "L1.mlp". */
+/* Make the label of a writer or reader: "1.2.q" for people and "L1H2.q" for data; for an MLP
+ * "1.mlp" and "L1.mlp". */
 static struct label label_of(const struct edge_part *part, size_t head, const char *ending,
                              struct arena *arena, struct err *err)
 {
@@ -161,8 +162,8 @@ struct edge_walk {
     struct matrix gradients; /* [readers of a sublayer, T·C] gradients at their inputs */
 };
 
-/* y = to - from. In y each of `heads`, which may be side by side in `values`, has its own rows and
- * columns, with zeros elsewhere: y · W_O is then each head's contribution to the stream. */
+/* Set y to to - from. In y each of `heads`, which may be side by side in `values`, has its own rows
+ * and columns, with zeros elsewhere: y · W_O is then each head's contribution to the stream. */
 static void subtract(struct matrix y, const struct estimate_values *values, size_t layer,
                      size_t heads)
 {
@@ -243,7 +244,8 @@ static int read_part(void *context, const struct back_reader *reader, struct err
     return at + 1 < part->readers ? 0 : add_edges(w, part->reader, part->readers, part->seen, err);
 }
 
-/* The logits, the last reader, read the stream that leaves the last sublayer. */
+/* Add the edges to the last reader, the logits, which read the stream that leaves the last
+ * sublayer. */
 static int read_logits(void *context, const struct announcement *announced, struct err *err)
 {
     struct edge_walk *w = context;

@@ -18,8 +18,8 @@
 
 struct question;
 
-/* The values of a site, a tensor for each layer: `from` of the run that is patched, `to` in their
- * place. Rank 0: the layer lacks the site. */
+/* The values of a site, a tensor for each layer: `from` are the values of the run that is patched,
+ * `to` the values that replace them. Rank 0: the layer lacks the site. */
 struct estimate_values {
     const struct tensor *from, *to;
 };
@@ -37,7 +37,7 @@ struct estimate_plan {
     const struct text *other; /* for edges: another text of as many tokens */
 };
 
-/* effects [layers, columns] += the estimate of each cell of a site. Refused: what tape_run
+/* Add the estimate of each cell of a site to effects [layers, columns]. Refuses what tape_run
  * refuses. */
 int estimate_cells(double *effects, const struct estimate_plan *plan, enum site site,
                    size_t columns, struct err *err);
@@ -54,14 +54,16 @@ struct edges {
 int edges_find(struct edges *edges, const struct viewer *viewer, struct arena *arena,
                struct err *err);
 
-/* Axes of writers ("0.1", "0.mlp") and readers ("1.2.q", "1.mlp"). */
+/* Make the axes of writers ("0.1", "0.mlp") and of readers ("1.2.q", "1.mlp"). */
 int edges_axes(struct axis *writers, struct axis *readers, const struct edges *edges,
                struct arena *arena, struct err *err);
 
-/* effects [writers, readers] = the estimate of each edge; NaN where the reader comes first. */
+/* Set effects [writers, readers] to the estimate of each edge, or to NaN if the reader comes before
+ * the writer. */
 int estimate_edges(double *effects, const struct estimate_plan *plan, const struct edges *edges,
                    struct err *err);
 
-/* The bytes that estimates, or estimates of edges, need in addition to the values. */
+/* Return the bytes that an estimate needs in addition to the values; `of_edges`: an estimate of
+ * edges. */
 double estimate_bytes(const struct config *config, const struct text_with_source *pair,
                       bool of_edges);

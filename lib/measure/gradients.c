@@ -69,7 +69,8 @@ static int check_points(const struct watch *watch, const struct gradient_walk *w
     return 0;
 }
 
-/* Watch the selected sites of the pass, and the products. */
+/* Watch the selected sites of the pass, and the selected SITE_ATTENTION_GRADIENT, which the pass
+ * does not announce. */
 static int watch_selected(struct watch *watch, const struct gradient_walk *walk, struct err *err)
 {
     const struct selection *selection = walk->selection;
@@ -107,8 +108,9 @@ static double bytes_of_pass(const struct config *c, size_t tokens, size_t source
     return (floats + 2 * (double)largest) * sizeof(float);
 }
 
-/* Whether to run layers again, at the cost of one more pass, rather than to keep them all. An
- * encoder, or inputs of layers other than the stream, would be made again for each layer. */
+/* True if the tape should keep only the streams and run each layer again, at the cost of one more
+ * pass, because it would be too large otherwise. This is not done if an encoder, or inputs of
+ * layers other than the stream, would have to be computed again for each layer. */
 static bool keeps_streams(const struct config *c, size_t tokens, size_t sources)
 {
     const double most = 256e6;
@@ -172,7 +174,8 @@ int gradient_walk(struct gradient_walk *walk, struct err *err)
 
 /* --- the report ------------------------------------------------------------------------------- */
 
-/* Add an array of the gradients of the rows of the token table that make an embedding. */
+/* Add an array with the gradients of the rows of the token table from which an embedding is
+ * made. */
 static int add_token_rows(struct report *report, const struct report *found,
                           const struct array *embedding, struct matrix rows, struct arena *arena,
                           struct err *err)

@@ -35,8 +35,8 @@ struct gradient_walk {
                                              * pass/back.h */
 };
 
-/* Refused: models without logits, what tape_check refuses, sites without a gradient that are
- * selected by name. */
+/* Run the pass, and walk back from the sum of logits. Refused: models without logits, what
+ * tape_check refuses, and sites without a gradient that are selected by name. */
 int gradient_walk(struct gradient_walk *walk, struct err *err);
 
 struct gradient_plan {
@@ -54,7 +54,7 @@ struct gradient_plan {
 int gradients_make(struct report *report, struct gradient_plan *plan,
                    const struct text_with_source *pair, struct arena *arena, struct err *err);
 
-/* The bytes of a tape of a text's pass. */
+/* Return the bytes that a text's gradients need: a tape of its pass, and the walk back. */
 double gradient_bytes(const struct config *config, const struct text_with_source *pair);
 
 /* Add the memory of the gradients of a text. */

@@ -135,8 +135,8 @@ double atlas_text_bytes(const struct atlas *atlas, size_t count)
            (double)(entries + (atlas->plan.of_headvis ? sizeof(float) : 0));
 }
 
-/* Keep the largest weights from `floor` on, of equal ones those that come first, as entries in the
- * order of the keys. */
+/* Store the largest weights of at least plan->floor as entries, in the order of the keys. Among
+ * equal weights, the first ones are stored. */
 static void keep_largest(uint32_t *entries, const struct atlas_plan *plan, const float *weights,
                          size_t keys)
 {
@@ -228,8 +228,8 @@ static uint64_t rank_of(const struct atlas_plan *plan, size_t head, size_t inter
     return is_highest(plan, interval) ? bits : rng_fold_in(rng_fold_in(plan->seed, head), text);
 }
 
-/* Make room for a new example after the examples of at least its rank; the last example may drop
- * out. Returns the new example's index, or `room` if it is too low to be kept. */
+/* Make room for a new example after the examples of equal or higher rank; the last example may drop
+ * out. Returns the new example's index, or `room` if its rank is too low to be kept. */
 static size_t make_room(struct atlas_interval *interval, size_t room, uint64_t rank)
 {
     struct atlas_example *items = interval->items;
@@ -247,8 +247,8 @@ static size_t make_room(struct atlas_interval *interval, size_t room, uint64_t r
     return at;
 }
 
-/* The index at which a reservoir keeps a new example: the next one, or the index of an example that
- * it replaces; `room`: it is not kept, or there is an error. */
+/* Choose the index at which a reservoir keeps a new example: the next index, or the index of an
+ * example that it replaces. Returns `room` if the example is not kept, or after an error. */
 static size_t draw(struct atlas_interval *interval, size_t room, uint64_t seed, struct err *err)
 {
     if (interval->count < room)
@@ -273,7 +273,7 @@ static int sample(struct atlas *atlas, const struct atlas_text *text, size_t hea
     const bool draws = plan->of_headvis && !is_highest(plan, i);
     const size_t room = room_of(plan, i), size = text->count * plan->keys;
     const uint64_t rank = draws ? 0 : rank_of(plan, head, i, top, text->number);
-    /* the seeds of HeadVis: some heads have the same seed */
+    /* as in HeadVis, where some heads have the same seed */
     const uint64_t seed =
         plan->seed + 31 * (1000 * (head / atlas->across) + 100 * (head % atlas->across)) + i;
     struct atlas_interval *interval = &atlas->heads[head].intervals[i];
@@ -443,7 +443,7 @@ static void sort_masses(struct atlas_mass *masses, size_t count)
     }
 }
 
-/* Add the mass of each position of an example, and the mass of each distance. */
+/* Add the weights of an example to the masses of its query tokens, key tokens and distances. */
 static void add_example(struct atlas_marginals *to, const struct atlas_plan *plan,
                         const struct atlas_example *example, const uint32_t *ids,
                         bool without_first, double *of_keys)
@@ -502,13 +502,13 @@ int atlas_marginals(struct atlas_marginals *marginals, const struct atlas_masses
 
 /* --- state ------------------------------------------------------------------------------------ */
 
-/* Bytes that are written to `to` or, if that is NULL, read. What is read is checked, because a file
- * may have been changed: indices and counts are in range. */
+/* Bytes that are written to `to` or, if `to` is NULL, read from `at`. Indices and counts that are
+ * read are checked to be in range, because a file may have been changed. */
 struct state {
     struct stream *to;
     const char *at, *end;
     const struct atlas_corpus *corpus; /* only for reading: the corpus that numbers must fit */
-    bool is_short;                     /* there are fewer bytes than were asked for */
+    bool is_short;                     /* true if there were fewer bytes than needed */
     struct err *err;
 };
 
@@ -540,7 +540,7 @@ static void expect(struct state *state, const char *field, uint64_t number, uint
 }
 
 /* Write `number`, or read a number and return it. If the number that is read is outside of [least,
- * most], the state has an error; 0: there are no more bytes. */
+ * most], the state has an error. Returns 0 if there are no more bytes. */
 static uint64_t transfer_number(struct state *state, const char *field, uint64_t number,
                                 uint64_t least, uint64_t most)
 {
@@ -654,7 +654,7 @@ static void transfer_atlas(struct state *state, struct atlas *atlas)
 void atlas_save(const struct atlas *atlas, struct stream *out)
 {
     struct err err = {0};
-    struct atlas own = *atlas; /* a copy: writing does not change it */
+    struct atlas own = *atlas; /* a copy, as `atlas` is const; writing does not change it */
     transfer_atlas(&(struct state){.to = out, .err = &err}, &own);
 }
 

@@ -9,7 +9,7 @@
 #include "model/layer.h"
 #include "model/points.h"
 
-enum { ROWS_AT_ONCE = 64 }; /* rows of logits at a time */
+enum { ROWS_AT_ONCE = 64 }; /* rows of logits that are computed at a time */
 
 int circuits_check(const struct model *model, bool of_logits, struct err *err)
 {
@@ -161,7 +161,7 @@ static int end_of_layer(struct circuit *circuit, struct matrix *out, const struc
     return 0;
 }
 
-/* Index of the maximum; `count` if it is not unique. */
+/* Return the index of the maximum, or `count` if the maximum is not unique. */
 static size_t index_of_largest(const float *row, size_t count)
 {
     size_t best = 0;
@@ -173,7 +173,8 @@ static size_t index_of_largest(const float *row, size_t count)
     return twice ? count : best;
 }
 
-/* Count pairs for a head. read [count, dv]: values of words in the head; out [dv, C or n_word]. */
+/* Count the pairs whose second word a head raises most. read [count, dv] has the head's values of
+ * the first words; out [dv, C or n_word] is the head's part of W_O, from end_of_layer. */
 static int count_head(struct circuit *circuit, size_t layer, size_t head, struct matrix read,
                       struct matrix out)
 {
@@ -212,7 +213,8 @@ static int count_head(struct circuit *circuit, size_t layer, size_t head, struct
     return 0;
 }
 
-/* Note a token among the ones with the largest changes, times `sign`. */
+/* Insert a token into the list of the largest changes (sign 1) or the smallest (sign -1), unless
+ * its change is too small for the list. */
 static void promote(struct promoted *best, float sign, uint32_t id, float change)
 {
     size_t at = PROMOTIONS;
@@ -292,7 +294,7 @@ static int take_layer(struct circuit *circuit, size_t layer)
         context_values(matrix_row(joined, i), matrix_row(read, i), rule, 1);
     for (size_t head = 0; head < c->n_head; head++) {
         const size_t context = head % contexts, values = kv_head_of(rule, context);
-        if (head == contexts) /* from here on, the second heads of contexts */
+        if (head == contexts) /* from here on, heads are the second heads of contexts */
             scale_row(out.data, out.data, out.rows * out.columns, -lambda.lambda);
         if (circuit->take(circuit, layer, head, matrix_columns(joined, values * d, d),
                           matrix_rows(out, context * d, d)))

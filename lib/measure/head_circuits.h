@@ -6,7 +6,8 @@
  * Copying and successor: the logit that reading a word raises most. In every layer, x is the word's
  * embedding without position, after the norm before the attention. For norms after the head, the
  * divisors, which are equal for all logits, and the shifts are ignored; later layers are skipped.
- * Where two heads make one context, W_V has both heads, and W_O of the second is times -lambda.
+ * If two heads make one context, W_V has the values of both heads, and W_O of the second head is
+ * multiplied by -lambda.
  *
  * Composition: ‖A·B‖ / (‖A‖ · ‖B‖) in Frobenius norms; A = W_V·W_O of a head, and B is W_Q·W_Kᵀ,
  * W_K·W_Qᵀ or W_V·W_O of a later head. W_Q, W_K and W_V include the scales of the norm before them
@@ -31,8 +32,9 @@ struct circuit_words {
 
 enum { CIRCUIT_WORDS_ALL = 4096, CIRCUIT_WORDS_SAMPLE = 1024 };
 
-/* Pair every word with itself, among all words; above CIRCUIT_WORDS_ALL words, a sample spread over
- * the vocabulary and drawn by `seed`. */
+/* Pair every word with itself, in competition with all words. A vocabulary of more than
+ * CIRCUIT_WORDS_ALL words gives a sample of CIRCUIT_WORDS_SAMPLE pairs, spread over the vocabulary
+ * and drawn by `seed`. */
 int circuits_all_words(struct circuit_words *words, const struct viewer *viewer, uint64_t seed,
                        struct arena *arena, struct err *err);
 
@@ -40,8 +42,9 @@ int circuits_all_words(struct circuit_words *words, const struct viewer *viewer,
  * circuits lack, or, if `of_logits`, without logits. */
 int circuits_check(const struct model *model, bool of_logits, struct err *err);
 
-/* found [heads] counts pairs in which the logit of the second word rises most; random [heads], the
- * baseline, counts the second word of another pair, chosen by `seed`. */
+/* Count pairs for each head: in found [heads], pairs in which the logit of the second word rises
+ * most; in random [heads], the baseline, pairs with the second word of another pair, chosen by
+ * `seed`. */
 int circuits_count(struct mean *found, struct mean *random, const struct circuit_words *words,
                    struct viewer *viewer, uint64_t seed, struct err *err);
 

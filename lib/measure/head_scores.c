@@ -26,7 +26,8 @@ static const double VERDICT_LEAST = 0.5;
 
 /* The attention of one query. */
 struct attention_row {
-    const float *weights; /* [keys] on visible keys; NULL: uniform, for measures of roles */
+    const float *weights; /* [keys] weights on the keys; NULL: equal weights, for measures of
+                           * roles */
     size_t keys, queries;
     size_t query;           /* index of the query; at least 1, except in cross-attention */
     const uint32_t *ids;    /* [keys] token ids */
@@ -49,7 +50,7 @@ static double first_token(const struct attention_row *row)
     return weight_on(row, 0);
 }
 
-/* Σ w · |query - key| */
+/* The mean distance from the query to the keys, in tokens: Σ w · |query - key|. */
 static double distance(const struct attention_row *row)
 {
     double sum = 0;
@@ -60,7 +61,7 @@ static double distance(const struct attention_row *row)
     return sum;
 }
 
-/* Σ w · (query - key)² */
+/* The mean squared distance from the query to the keys: Σ w · (query - key)². */
 static double distance_squared(const struct attention_row *row)
 {
     double sum = 0;
@@ -73,7 +74,8 @@ static double distance_squared(const struct attention_row *row)
 
 static double at_offset(const struct attention_row *row)
 {
-    size_t key = row->query + (size_t)row->offset; /* wraps around before the first key */
+    size_t key = row->query + (size_t)row->offset; /* an index before the first key wraps around to
+                                                    * a large one */
     return key >= row->keys ? (double)NAN : weight_on(row, key);
 }
 
@@ -141,7 +143,8 @@ static double broad(const struct attention_row *row)
     return visible > 1 ? entropy(row) / log_double((double)visible) : (double)NAN;
 }
 
-/* The largest weight on a token of the source, without those like the one that ends it. */
+/* The largest weight on a token of the source, leaving out copies of the token that ends the
+ * source. */
 static double alignment(const struct attention_row *row)
 {
     double most = 0;
@@ -150,7 +153,7 @@ static double alignment(const struct attention_row *row)
     return most;
 }
 
-/* The weight on the token of the source that is as far along as the query. */
+/* The weight on the token of the source at the same relative position as the query. */
 static double diagonal(const struct attention_row *row)
 {
     size_t steps = num_max(row->queries - 1, 1);
@@ -165,7 +168,7 @@ static double needle(const struct attention_row *row)
     return sum;
 }
 
-/* 1 if the largest weight is inside the needle, and only there. */
+/* 1 if the largest weight is inside the needle, and only there; else 0. */
 static double needle_top(const struct attention_row *row)
 {
     float inside = -1, outside = -1;
@@ -299,7 +302,7 @@ bool head_survey_needs(const struct head_survey *survey, enum score_material mat
     return false;
 }
 
-/* The site that layers that keep a state have in place of weights. */
+/* Return the site that replaces the weights in layers that keep a state. */
 static enum site map_of_mixers(const struct config *config)
 {
     return SITE_OF(BRANCH_MIXER, mixer_of_channels(&config->mixer) ? SITE_MAP_NORM : SITE_WEIGHTS);
@@ -412,7 +415,7 @@ void head_sums_merge(struct head_sums *sums, const struct head_survey *survey,
 
 /* --- passes ----------------------------------------------------------------------------------- */
 
-/* A label without the mark of its leading space. */
+/* Return the text of a label without the mark of its leading space. */
 static const char *word_of(const struct label *label)
 {
     static const char space[] = "␣";
@@ -471,7 +474,7 @@ struct count {
     struct arena *arena;
 };
 
-/* Whether a score, or a role, is measured in this pass on the attention of the held values. */
+/* True if a score, or a role, is measured in this pass on the attention of the held values. */
 static bool is_measured(const struct count *count, size_t index)
 {
     const struct score *score = &count->survey->measured[index];
@@ -480,8 +483,8 @@ static bool is_measured(const struct count *count, size_t index)
            !(is_role && count->random);
 }
 
-/* The index of the first query that is measured: 1, in cross-attention 0; with a needle, the last
- * query's. */
+/* Return the index of the first query to measure: 1, or 0 in cross-attention; with a needle, the
+ * index of the last query. */
 static size_t first_query(const struct count *count, const struct head_text *text)
 {
     return text->marked ? text->text.count - 1 : !count->of_source;
@@ -534,7 +537,7 @@ static void add_value(struct mean *mean, struct measured measured)
     mean->count++;
 }
 
-/* Measure the map of a mixer: |map|, of which each row is divided by its sum. */
+/* Measure the maps of a mixer: take absolute values, and divide each row by its sum. */
 static void measure_maps(struct count *count)
 {
     const struct config *config = &count->survey->viewer->model.config;
@@ -707,7 +710,8 @@ int head_survey_run_repeats(const struct head_survey *survey, struct viewer *vie
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-/* "16 texts of repeated random tokens (duplicate, induction), 2 texts given (the others)" */
+/* Describe the input: "16 texts of repeated random tokens (duplicate, induction), 2 texts given
+ * (the others)". */
 static const char *describe_origin(const struct head_survey *survey, const struct head_sums *sums,
                                    struct arena *arena, struct err *err)
 {
@@ -787,7 +791,7 @@ static int make_column(struct column *to, const struct score *score, bool is_bas
     return to->name ? 0 : -1;
 }
 
-/* The index of a head's role; ROLES: none. */
+/* Return the index of a head's role, or ROLES if it has none. */
 static size_t role_of(const struct head_result *result, size_t head)
 {
     size_t best = ROLES;
@@ -803,8 +807,8 @@ static size_t role_of(const struct head_result *result, size_t head)
     return best;
 }
 
-/* The role of a head, if the results have its score, and the names for other high scores:
- * "induction, copying". NULL with `err`. */
+/* Describe a head by its role, if the results have the role's score, and by the names for other
+ * high scores: "induction, copying". NULL with `err`. */
 static const char *describe_head(const struct head_results *results,
                                  const struct head_result *result, size_t head, struct arena *arena,
                                  struct err *err)
@@ -916,7 +920,8 @@ static int begin_report(struct report *report, const struct head_results *result
     return 0;
 }
 
-/* The command that explains the strongest induction head, or "". NULL with `err`. */
+/* Suggest the command that explains the strongest induction head; "" if there is none. NULL with
+ * `err`. */
 static const char *suggest_why(const struct head_results *results, struct arena *arena,
                                struct err *err)
 {
@@ -940,7 +945,7 @@ static const char *suggest_why(const struct head_results *results, struct arena 
                                         layer, head, layer, head);
 }
 
-/* A note of how layers that keep a state are scored. */
+/* A note on how layers that keep a state are scored, or "" if there are no such layers. */
 static const char *note_of_mixers(const struct head_results *results)
 {
     bool heads = false, channels = false;

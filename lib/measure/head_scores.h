@@ -1,12 +1,13 @@
 /* head_scores.h: scores that describe the behaviour of heads.
  *
- * A score is the mean of a measure over queries (all but each text's first; of cross-attention all;
- * with a needle only the last), its variance, or a mean over words (head_circuits.h). Scores of
- * repeated tokens use random tokens that occur twice, but texts in an encoder-decoder or as
- * "induction:texts". A baseline is the score on random tokens or pairs.
+ * A score is the mean of a measure over queries, its variance, or a mean over words
+ * (head_circuits.h). The queries are all tokens but the first of each text; for cross-attention,
+ * all tokens; with a needle, only the last token. Scores of repeated tokens use random tokens that
+ * occur twice; in an encoder-decoder, or as "induction:texts", they use texts. A baseline is the
+ * score on random tokens or pairs.
  *
- * Layers that keep a state have |mix_map| over its row's sum in place of weights; if each channel
- * is a head, mix_map_norm, of all heads as one.
+ * In layers that keep a state, |mix_map| divided by the sum of its row replaces the weights. If
+ * each channel is a head, mix_map_norm does, and all channels count as one head.
  *
  *     const struct score *score = score_choose(&scores, "--score", "offset:-2", err);
  *     if (!score || head_survey_open(&survey, &arena, err) ||
@@ -30,17 +31,19 @@ enum score_material { OF_REPEATS, OF_WORDS, OF_PAIRS, OF_NEEDLES, OF_TEXTS, SCOR
 enum usual_score { USUAL_CAUSAL = 1, USUAL_TWO_WAY = 2, USUAL = USUAL_CAUSAL | USUAL_TWO_WAY };
 
 struct attention_row;
-struct roles; /* lens/prediction.h */
+struct roles; /* defined in lens/prediction.h */
 
 struct score_row {
     const char *name, *about;
     const char *heading, *brief; /* `heading`: column header; `brief`: a shorter one for a narrow
                                   * page */
-    const char *verdict; /* name for heads with a score of 0.5 or more, of pairs and needles if
-                          * there are 10 or more; NULL: none */
+    const char *verdict; /* name for heads with a score of 0.5 or more; for pairs and needles, only
+                          * if there are 10 or more; NULL: none */
     enum score_material material;
-    double (*measure)(const struct attention_row *); /* NaN: no value; NULL: see head_circuits.h */
-    const char *unit;                                /* NULL: a fraction */
+    double (*measure)(const struct attention_row *); /* returns NaN if a query has no value; NULL:
+                                                      * see head_circuits.h */
+    const char *unit;                                /* unit of the score; NULL: the score is a
+                                                      * fraction */
     unsigned usual; /* included by default: bits of enum usual_score. Scores of USUAL_TWO_WAY alone
                      * are not in `all` of causal models */
     bool of_source; /* a score of cross-attention, whose keys are the source's tokens */
@@ -51,7 +54,8 @@ struct score_row {
                                                      * NULL */
 };
 
-/* Roles, each with a score: a head has at most one, measured on the texts or on repeated tokens. */
+/* The roles of heads. Each role has a score. A head has at most one role, which is found on the
+ * texts or on repeated tokens. */
 enum { ROLES = 7 };
 
 extern const struct roles head_roles;
@@ -97,13 +101,16 @@ typedef void head_watcher(void *context, const struct attention_map_row *row);
 struct head_survey {
     const struct viewer *viewer;
     const struct score_list *scores;
-    head_watcher *watch;        /* gets the rows of OF_TEXTS, not of cross-attention; or NULL */
+    head_watcher *watch;        /* gets the rows of OF_TEXTS, but not of cross-attention; NULL:
+                                 * none */
     uint64_t seed;              /* seed of the random tokens */
     long long bos, sep;         /* tokens at the beginning and end of texts; -1: none */
     bool on_texts;              /* texts were given */
     bool with_baseline;         /* also measure on random input */
-    bool lacks_logits;          /* the model has no scores on words and pairs */
-    struct selection selection; /* weights of all heads; if needed, even of cross-attention */
+    bool lacks_logits;          /* true if circuits_check refuses the model, which then has no
+                                 * scores on words and pairs */
+    struct selection selection; /* the weights of all heads, also of cross-attention if a score
+                                 * needs them */
     size_t across;              /* largest number of heads of a layer: arrays have room for as many
                                  * in each layer */
     size_t heads;               /* number of heads of all layers: layers · across */
@@ -136,15 +143,16 @@ struct head_text {
  * or HEAD_NO_COPY if there is none. NULL with `err`. */
 const uint32_t *head_copies(const struct tokenized *text, struct arena *arena, struct err *err);
 
-/* Set bos, sep, selection, heads and measured. Refused: as not supported, a model that reads a
- * second text without an encoder, and scores of cross-attention if it is no encoder-decoder; as
- * usage, for an encoder-decoder, scores that need texts if there are none, and `:repeats`. */
+/* Set bos, sep, selection, across, heads and measured. Refused: as not supported, a model that
+ * reads a second text without an encoder, and scores of cross-attention if it is no
+ * encoder-decoder; as usage, for an encoder-decoder, scores that need texts if there are none, and
+ * `:repeats`. */
 int head_survey_open(struct head_survey *survey, struct arena *arena, struct err *err);
 
-/* Whether a score of an open survey is measured on this input. */
+/* True if a score of an open survey is measured on this input. */
 bool head_survey_needs(const struct head_survey *survey, enum score_material material);
 
-/* The bytes of sums->found and all that follows it in memory. */
+/* Return the bytes of all sums; they follow sums->found in memory. */
 size_t head_sums_bytes(const struct head_survey *survey);
 
 int head_sums_init(struct head_sums *sums, const struct head_survey *survey, struct arena *arena,
@@ -178,7 +186,7 @@ struct head_layer {
 struct head_result {
     const char *model;
     const char *hash;     /* hash of the model's weights; NULL: only one model */
-    const char *origin;   /* input, such as "1 text given" */
+    const char *origin;   /* description of the input, such as "1 text given" */
     size_t layers, heads; /* `heads`: largest number of heads of a layer (head_survey.across) */
     const struct head_layer *of_layer; /* [layers] */
     size_t rows;                       /* number of heads over all layers: rows of the table */

@@ -118,9 +118,9 @@ int jacobian_lens_open(struct jacobian_lens *lens, const char *path, const struc
 /* --- a fit ------------------------------------------------------------------------------------ */
 
 enum {
-    FIRST = JACOBIAN_TOKENS_MIN - 2, /* first position of V */
-    ROWS = 512,          /* rows of all copies of a text in a walk: more are hardly faster */
-    FILE_MAX_MIB = 4000, /* offsets in the archive have 32 bits */
+    FIRST = JACOBIAN_TOKENS_MIN - 2, /* first token of V: see jacobian_lens.h */
+    ROWS = 512,          /* rows of all copies of a text in a walk; more would hardly be faster */
+    FILE_MAX_MIB = 4000, /* largest size of all matrices in MiB */
 };
 
 int jacobian_fit_begin(struct jacobian_fit *fit, struct arena *arena, struct err *err)

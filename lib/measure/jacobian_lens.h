@@ -3,7 +3,7 @@
  * the stream that leaves the last layer.
  *
  * J_l [C, C] is the mean over texts, and over tokens t of V, of the sum over tokens t' of V, from t
- * on, of ∂h_last(t') / ∂h_l(t). V leaves out the first 16 tokens of a text and its last one.
+ * on, of ∂h_last(t') / ∂h_l(t). V is a text without its first 16 tokens and its last one.
  *
  *     struct jacobian_fit fit = {.viewer = &viewer, .layers = layers};
  *     if (jacobian_fit_begin(&fit, &arena, err)) ...
@@ -35,14 +35,15 @@ struct jacobian_fit {
     struct viewer *viewer;
     struct layers layers;                 /* ascending, without the last layer of the model */
     const struct progress_sink *progress; /* counts channels, over all `texts`; NULL: none */
-    size_t texts, done;                   /* `done`: texts added, or left out */
+    size_t texts, done;                   /* `texts`: number of texts to add; `done`: texts that
+                                           * were added or left out */
     size_t prompts;                       /* texts added so far */
-    float *sums;                          /* [layers, C, C] sums of J over these texts */
+    float *sums;                          /* [layers, C, C] sums of J over the added texts */
 };
 
 int jacobian_fit_begin(struct jacobian_fit *fit, struct arena *arena, struct err *err);
 
-/* Add the J of a text; one of fewer than JACOBIAN_TOKENS_MIN tokens is left out. */
+/* Add the J of a text. A text of fewer than JACOBIAN_TOKENS_MIN tokens is left out. */
 int jacobian_fit_add(struct jacobian_fit *fit, const struct text_with_source *pair,
                      struct err *err);
 

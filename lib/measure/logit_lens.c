@@ -41,7 +41,7 @@ int lens_find_site(enum site *site, const char *name, const struct config *confi
 
 /* --- one row of logits ------------------------------------------------------------------------ */
 
-/* A cell of the lens; a layer is an index in the lens. */
+/* The place of a cell of the lens; `layer` is an index into the plan's layers. */
 struct place {
     size_t layer, token;
 };
@@ -54,13 +54,14 @@ struct lens_work {
     struct matrix ends; /* [tokens, C] vectors that give the model's own logits */
     size_t from, end;   /* tokens of the lens: `from` to `end` - 1 */
     size_t first;       /* index of the first token of the current piece */
-    struct matrix rows; /* [capacity, C] vectors of several layers, each times its layer's matrix */
+    struct matrix rows; /* [capacity, C] vectors of several layers, each times its layer's Jacobian,
+                         * if any */
     struct place *places; /* [capacity] cells of the rows */
     size_t count;         /* number of filled rows */
     float *last;          /* [tokens, V] the model's own logits from `first` on, unless brief */
     double *last_sums;    /* [tokens] logsumexp of the rows of `last` */
-    size_t own;           /* index of the layer with the model's own logits; the layer count if it
-                           * is not in the lens */
+    size_t own;           /* index of the layer whose logits are the model's own; the layer count if
+                           * the lens lacks this layer */
     struct likely *best;
 };
 
@@ -128,7 +129,8 @@ static int look_at_rows(struct lens_work *work, struct matrix rows, bool normed,
     return err_if(failed);
 }
 
-/* Look at some tokens in all layers, whose rows are multiplied together. */
+/* Compute the cells of `count` tokens in all layers. Rows of several layers are multiplied by the
+ * unembedding together. */
 static int look_at_tokens(struct lens_work *work, size_t count, struct err *err)
 {
     const struct lens_plan *plan = work->plan;
@@ -154,7 +156,8 @@ static int look_at_tokens(struct lens_work *work, size_t count, struct err *err)
     return look_at_rows(work, work->rows, false, err);
 }
 
-/* Reuse the cells of token `first` if its vectors and the next token are as in the text before. */
+/* Reuse the cells of token `first` if its vectors and the next token equal those of the previous
+ * text. Returns false if they do not. */
 static bool take_known(const struct lens_work *work, const struct lens_known *known)
 {
     const struct lens_plan *plan = work->plan;
@@ -406,7 +409,7 @@ int lens_report(struct report *report, const struct logit_lens *lens, unsigned n
 
 enum {
     STEP_LISTED = 20, /* most likely tokens listed for all steps but the last */
-    HALVES_MAX = 4,   /* most layers of a model that has steps after attention and MLP */
+    HALVES_MAX = 4,   /* most layers of a model for which steps after attention and MLP are made */
 };
 
 int next_tokens_plan(struct next_plan *plan, struct viewer *viewer, size_t best_count,
@@ -478,7 +481,8 @@ void next_tokens_add_memory(struct memory *memory, const struct next_plan *plan,
         memory->held += lens_bytes(&plan->lenses[i], pair->text.count);
 }
 
-/* Make the edit that removes a part, with the ranges that it needs; false: there is none. */
+/* Make the edit that removes a head, or the attention to a key, and the ranges that it needs.
+ * Returns false for a key that is the position itself or that the position cannot see. */
 static bool remove_part(struct edit *edit, struct edit_range ranges[2],
                         const struct lens_plan *plan, enum next_without what,
                         const struct text_with_source *pair, size_t i)
@@ -549,7 +553,7 @@ int next_tokens_without(const float **found, struct viewer *viewer,
     return err_if(failed);
 }
 
-/* Name the listed ids, in ascending order. */
+/* Make the names of all listed token ids, in ascending order of the ids. */
 static int name_ids(struct next_tokens *next, const struct viewer *viewer, struct arena *arena,
                     struct err *err)
 {

@@ -53,7 +53,8 @@ struct lens_known {
     const uint32_t *ids;
 };
 
-/* Find a site of layers as wide as the stream (NULL: the layers' output), or refuse it as usage. */
+/* Find the site `name`, or for NULL the output of layers. Refuses, as usage, a site that is not in
+ * layers or not as wide as the stream. */
 int lens_find_site(enum site *site, const char *name, const struct config *config, struct err *err);
 
 /* Compute the lens of a text; the arena owns the results. */
@@ -65,7 +66,7 @@ void lens_add_memory(struct memory *memory, const struct lens_plan *plan,
 
 enum lens_number {
     LENS_BEST,    /* the most likely token, with its probability */
-    LENS_ID,      /* id of that token */
+    LENS_ID,      /* id of the most likely token */
     LENS_ENTROPY, /* entropy of the distribution, in nats */
     LENS_KL,      /* divergence from the model's own output, in nats */
     LENS_RANK,    /* rank of the target, from 1 */
@@ -83,7 +84,8 @@ int lens_report(struct report *report, const struct logit_lens *lens, unsigned n
 
 /* --- facts of a page -----------------------------------------------------------------------------
  *
- * The most likely tokens after each token of the text, or of a masked model in its place:
+ * The most likely tokens after each token of the text or, for a masked model, in the place of each
+ * token:
  *
  *     if (next_tokens_plan(&plan, &viewer, 50, true, &arena, err)) ...
  *     site_set_join(&selection.sites, next_tokens_sites(&plan));
@@ -97,9 +99,10 @@ struct next_plan {
     size_t count; /* number of steps; 0: nothing is predicted */
 };
 
-/* Plan the steps; none if logits_check refuses or best_count is 0. `all_steps`: after each layer;
- * if norms do not follow sums, also after the embedding and, in models of up to 4 layers that have
- * resid_mid, after each sublayer. False: only at the end. */
+/* Plan the steps; there are none if logits_check refuses or best_count is 0. With `all_steps`,
+ * there is a step after each layer and, if norms do not follow sums, also after the embedding and,
+ * in models of up to 4 layers that have resid_mid, after each sublayer. Without `all_steps`, there
+ * is only the last step. */
 int next_tokens_plan(struct next_plan *plan, struct viewer *viewer, size_t best_count,
                      bool all_steps, struct arena *arena, struct err *err);
 
@@ -110,7 +113,7 @@ void next_tokens_add_memory(struct memory *memory, const struct next_plan *plan,
                             const struct text_with_source *pair);
 
 enum next_without {
-    WITHOUT_HEAD, /* its context is set to 0: [layers, heads] */
+    WITHOUT_HEAD, /* the head's context is set to 0: [layers, heads] */
     WITHOUT_KEY,  /* the position cannot attend to a token: [source, text]; NaN: it never does */
 };
 

@@ -24,7 +24,7 @@ static size_t end_layer(const struct trial *trial, enum site_branch stack, size_
     return trial->from.alone ? num_min(trial->from.first_layer[stack] + 1, layers) : layers;
 }
 
-/* Change sublayers in the layers that have the mistake; returns whether one changed. */
+/* Change sublayers in the layers that have the mistake; returns true if any of them changed. */
 static bool change_sublayers(struct trial *trial, sublayer_change *change)
 {
     struct description *made = trial->viewer.model.config.description;
@@ -33,7 +33,7 @@ static bool change_sublayers(struct trial *trial, sublayer_change *change)
         const struct stack *stack = branch == BRANCH_SOURCE ? &made->source : &made->text;
         const size_t last = end_layer(trial, branch, stack->layers);
         for (size_t layer = trial->from.first_layer[branch]; layer < last; layer++) {
-            /* the description is a copy for this trial */
+            /* may be changed: the description is a copy for this trial */
             struct sublayer *s = (struct sublayer *)stack->layer[layer].sublayers;
             for (struct sublayer *end = s + stack->layer[layer].all; s < end; s++)
                 count += change(s, trial->variant, stack->width);
@@ -152,14 +152,14 @@ static bool try_offset(struct trial *trial)
     return !config->norm_plain;
 }
 
-/* Whether a slot is where the mistake is. */
+/* True if a slot is outside of layers, or in a layer that has the mistake. */
 static bool has_mistake(const struct trial *trial, struct slot slot)
 {
     return slot.layer < 0 ||
            (size_t)slot.layer >= trial->from.first_layer[slot.branch == BRANCH_SOURCE];
 }
 
-/* Leave out the bias of one kind of matrix or, as a last variant, of all. */
+/* Leave out the bias of one kind of matrix or, in the last variant, all biases. */
 static bool try_bias(struct trial *trial)
 {
     const struct weights *weights = &trial->viewer.model.weights;
@@ -245,7 +245,7 @@ static struct matrix rows_of(const struct edit_block *block)
                            block->row_stride};
 }
 
-/* A copy of a block's rows, dense; without memory it has no data. */
+/* Copy a block's rows to a dense matrix, whose data are NULL if there is no memory. */
 static struct matrix copy_of(struct trial *trial, const struct edit_block *block)
 {
     struct matrix rows = rows_of(block);
@@ -278,7 +278,7 @@ static const double turn_thetas[] = {10000, 1000000, 500000};
 
 enum { TURNS = TURN_THETAS + sizeof turn_thetas / sizeof *turn_thetas };
 
-/* Rotate queries or keys again, by angles of the variant. */
+/* Rotate queries or keys again, by the wrong angles of the variant. */
 static void turn(void *context, const struct edit_block *block)
 {
     struct trial *trial = context;
@@ -415,7 +415,8 @@ enum { WORDS = TURNS };
  * model gets its words from its function. */
 static const struct mistake {
     int variants;
-    bool (*make)(struct trial *trial); /* false: not possible in this model; NULL: `change` it */
+    bool (*make)(struct trial *trial); /* returns false if the model cannot have the mistake; NULL:
+                                        * use `change` */
     sublayer_change *change;
     const char *words[WORDS]; /* description of each variant */
 } mistakes[] = {

@@ -1,5 +1,5 @@
-/* mistakes.h: passes with a usual mistake of programs that run a model: another rotary embedding,
- * no scale, no mask, another norm, no bias.
+/* mistakes.h: runs passes with a mistake that programs that run a model usually make: another
+ * rotary embedding, no scale, no mask, another norm, no bias.
  *
  *     struct trial trial;
  *     for (size_t i = 0; i < mistake_count(); i++) {
@@ -8,13 +8,14 @@
  *         trial_end(&trial);
  *     }
  *
- * All layers from one on have the mistake, as earlier layers agree; or one layer alone has it. */
+ * All layers from a first one on have the mistake, because earlier layers agree; or one layer alone
+ * has it. */
 #pragma once
 
 #include "lens/viewer.h"
 
-/* The layers that have a mistake, from the first ones of the text and of the encoder on; and the
- * branch that is compared. */
+/* The layers that have a mistake: in the stack of the text and in the encoder, `first_layer` and
+ * all later layers. */
 struct trial_range {
     size_t first_layer[BRANCH_SOURCE + 1];
     bool alone;              /* only the first layers have the mistake: no later ones, and nothing

@@ -52,8 +52,8 @@ static void unchain(struct pair_counts *counts, size_t index)
 }
 
 /* Find a counter with the smallest count. The hand goes around the counters and stops at each one
- * with the count `least`, which then rises. After a round all are above it: that needs two looks at
- * each counter, but only total / PAIRS_MAX times. */
+ * with the count `least`, which then rises. After a round, all counts are above the old `least`. A
+ * round looks twice at each counter, but there are only total / PAIRS_MAX rounds. */
 static size_t find_smallest(struct pair_counts *counts)
 {
     const struct pair_count *items = counts->items;
@@ -68,7 +68,7 @@ static size_t find_smallest(struct pair_counts *counts)
     return counts->hand;
 }
 
-/* The counter of a pair, or NULL. */
+/* Find the counter of a pair; NULL: it has none. */
 static struct pair_count *find(const struct pair_counts *counts, uint32_t query, uint32_t key)
 {
     size_t at = counts->capacity ? *chain_of(counts, query, key) : 0;
@@ -135,7 +135,8 @@ static int prune(struct pair_counts *counts, struct err *err)
     return 0;
 }
 
-/* A pair without a counter in one of the two may have occurred there up to `least` times. */
+/* A pair without a counter in `counts` or `segment` may have occurred there up to `least` times:
+ * that number is added to its count. */
 int pair_counts_merge(struct pair_counts *counts, const struct pair_counts *segment,
                       struct err *err)
 {

@@ -24,7 +24,7 @@ enum { PAIRS_MAX = 4096 };
 struct pair_count {
     uint32_t query, key; /* token ids */
     uint32_t count, over;
-    double weight; /* sum over the count - over occurrences that were seen */
+    double weight; /* sum of the weights of the (count - over) occurrences that were seen */
 };
 
 struct pair_counts {
@@ -34,7 +34,7 @@ struct pair_counts {
     size_t hand; /* counter at which the search for the smallest continues */
     uint32_t
         least; /* no count is below it, and a pair without a counter occurred at most as often */
-    uint64_t total; /* pairs that were added */
+    uint64_t total; /* number of pairs that were added, with repetitions */
 };
 
 int pair_counts_add(struct pair_counts *counts, uint32_t query, uint32_t key, double weight,

@@ -89,7 +89,7 @@ struct patch_sweep {
     bool by_head, by_token;       /* a cell is a head, a token, or both; neither: a neuron */
     size_t tokens;                /* number of tokens that are run: up to the position; with two-way
                                    * attention, all */
-    size_t cells;                 /* cells of a layer */
+    size_t cells;                 /* number of cells of a layer */
     size_t mlp;                   /* for parts: the column of the MLP; else SIZE_MAX */
     const float *clean_logits;    /* [V] logits of the clean run */
     size_t most;                  /* largest number of copies in a pass */
@@ -113,7 +113,7 @@ struct patch_sweep {
     struct err *err;
 };
 
-/* Whether patches replace values of the clean run. */
+/* True if patches replace values of the clean run. */
 static bool is_clean(const struct patching_plan *plan)
 {
     return plan->noise || plan->with != PATCH_WITH_TEXT;
@@ -132,7 +132,7 @@ static struct text text_of(const struct patch_sweep *s, const struct unpatched *
     return text;
 }
 
-/* The divergence of predictions from the predictions of the clean run: Kullback-Leibler or
+/* Return the divergence of predictions from the predictions of the clean run: Kullback-Leibler or
  * Jensen-Shannon, as plan->metric says. */
 static double divergence(const struct patch_sweep *s, const float *logits)
 {
@@ -150,7 +150,7 @@ static double divergence(const struct patch_sweep *s, const float *logits)
     return total;
 }
 
-/* The metric at the position, from the logits or the last stream. */
+/* Compute the metric at the position, from the logits or the last stream. */
 static double answer_of(const struct patch_sweep *s, const float *logits, const float *last)
 {
     struct question *question = s->plan->question;
@@ -179,7 +179,7 @@ static const float *row_of(const struct patch_sweep *s, const float *logits)
 
 /* --- passes of copies ------------------------------------------------------------------------- */
 
-/* The row of the position in a stream of all tokens that are run. */
+/* Return the position's row of a stream that has all tokens that are run. */
 static const float *stream_row(const struct patch_sweep *s, const struct tensor *stream)
 {
     const size_t row =
@@ -261,7 +261,7 @@ static struct cell cell_of(const struct patch_sweep *s, size_t column)
                          at.head % s->tokens, at.head};
 }
 
-/* The tensor with the values of a cell, in one of the two runs. */
+/* Return the tensor with the values of a cell, in the base run or the other run. */
 static const struct tensor *values_of(const struct patch_sweep *s, const struct unpatched *side,
                                       struct cell cell)
 {
@@ -440,7 +440,7 @@ static int keep(struct unpatched *side, const struct array_list *list, struct pa
     return 0;
 }
 
-/* The values that an ablation puts in the place of `from`: 0, the mean over the tokens, or the
+/* Make the values that an ablation puts in the place of `from`: 0, the mean over the tokens, or the
  * values of reference texts. NULL with an error. */
 static struct tensor *replace_values(struct patch_sweep *s, const struct tensor *from,
                                      const struct edit_donor *donor)
@@ -519,7 +519,7 @@ static int run_both(struct patch_sweep *s)
                                            : keep(&s->other, &capture.lists[1], s)))
         return -1;
     s->clean_logits = clean->logits;
-    /* sets an answer of -1 */
+    /* sets the answer if it is -1 */
     question_ask(s->plan->question, clean->logits, config_logits(s->config));
     found->clean = answer_of(s, clean->logits, clean->last);
     found->corrupt = ablates ? 0 : answer_of(s, corrupt->logits, corrupt->last);
@@ -554,8 +554,8 @@ static int take_copies(struct patch_sweep *s)
     return s->columns && s->firsts && s->logits && s->copies ? 0 : -1;
 }
 
-/* Whether the layer of a cell has its site and, as layers may differ in their sizes, its head or
- * neuron. */
+/* True if the layer of a cell has the site and, as layers may differ in their sizes, the cell's
+ * head or neuron. */
 static bool has_cell(const struct patch_sweep *s, struct cell cell)
 {
     const struct tensor *values = values_of(s, &s->base, cell);
@@ -565,9 +565,9 @@ static bool has_cell(const struct patch_sweep *s, struct cell cell)
                                   : s->by_token || cell.neuron < values->shape[values->rank - 1]);
 }
 
-/* The first token that can affect the answer and has a different value in a cell; s->tokens or
- * more: there is none. From the last layer's contexts on, and on a path to the logits, only the
- * position can affect the answer. */
+/* Return the first token that can affect the answer and has a different value in a cell, or
+ * s->tokens if there is none. From the last layer's contexts on, and on a path to the logits, only
+ * the position can affect the answer. */
 static size_t first_change(const struct patch_sweep *s, size_t column)
 {
     const struct cell cell = cell_of(s, column);
@@ -856,7 +856,7 @@ static int lay_out(struct patch_sweep *s, struct arena *arena)
     return numbers ? 0 : -1;
 }
 
-/* Estimates need gradients; exact patches do not. */
+/* Refuse an estimate for a model without gradients, which exact patches do not need. */
 static int check_estimate(const struct patching_plan *plan, struct err *err)
 {
     const struct model *model = &plan->viewer->model;
@@ -912,8 +912,7 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
         return -1;
     for (size_t layer = 0; layer < s.config->n_layer; layer++)
         s.from_ids = s.from_ids || edits_have(viewer->edits, SITE_RESID_PRE, layer);
-    /* The encoder, or inputs of single layers other than the stream, are made again from the
-     * ids. */
+    /* An encoder, and inputs of layers other than the stream, are computed again from the ids. */
     s.from_ids = s.from_ids || has_encoder(s.config) || !config_starts_anywhere(s.config);
     s.whole = s.from_ids || s.config->mechanism.renormalise || config_keeps_state(s.config) ||
               !s.config->causal; /* states cannot go back to an earlier token */
@@ -1026,7 +1025,8 @@ static const char *note_of(const struct patching *patching)
     return patching->plan->estimate ? "first-order estimates" : NULL;
 }
 
-/* Report a table: a row for each listed head, and one for all, or all edits, at once. */
+/* Report a table with a row for each listed head, and a row for all heads, or all edits, at
+ * once. */
 static int report_joint(struct report *report, const struct patching *patching, unsigned numbers,
                         struct arena *arena, struct err *err)
 {
@@ -1051,7 +1051,7 @@ static int report_joint(struct report *report, const struct patching *patching, 
     return 0;
 }
 
-/* In place of the strongest numbers, a table of the verified estimates. */
+/* Report a table of the verified estimates, in place of the table of the strongest numbers. */
 static int report_verified(struct report *report, const struct patching *patching, size_t number,
                            struct arena *arena, struct err *err)
 {
@@ -1140,8 +1140,8 @@ int patching_report(struct report *report, const struct patching *patching, unsi
     return 0;
 }
 
-/* Two texts share the first pass. Later passes run copies, which have a cache each if the model is
- * causal. */
+/* Add the memory of all passes. Two texts share the first pass. Later passes run copies, which have
+ * a cache each if the model is causal. */
 void patching_add_memory(struct memory *memory, const struct patching_plan *plan,
                          const struct text_with_source *pair)
 {

@@ -1,7 +1,7 @@
 /* patching.h: activation patching: which parts of a model carry an answer.
  *
  * Two texts of equal length are run, one with the information (clean) and one without (corrupt).
- * Then each value of the clean run in turn replaces the one of the corrupt run. The logit of the
+ * Then each value of the clean run in turn replaces the corrupt run's value. The logit of the
  * answer, or a difference of logits, gives the fraction (logit - corrupt) / (clean - corrupt): 0
  * for the corrupt run, 1 for the clean run. With `noise`, corrupt values replace clean ones. An
  * ablation replaces clean values by 0, a mean or another text's values, without a corrupt text,
@@ -61,8 +61,8 @@ extern const struct patch_over_row {
 
 /* What replaces a value: the other text's value; or, in the clean text, 0 or the value's mean over
  * the text's tokens (each head and channel has its own; of weights, each head and key); or the mean
- * of reference texts, position by position, or the value of one of them; or, in place of single
- * values, the viewer's edits, which the clean run then lacks: one number. */
+ * of reference texts, position by position, or the value of one of them; or, with PATCH_WITH_EDITS,
+ * the viewer's edits are made all at once in the clean run, which gives one number. */
 enum patch_with {
     PATCH_WITH_TEXT,
     PATCH_WITH_ZERO,
@@ -112,15 +112,17 @@ struct patching_plan {
     struct question *question; /* answer -1 becomes the clean run's most likely token */
     enum patch_over over;
     bool noise;    /* replace clean values by corrupt ones */
-    bool estimate; /* first-order estimates (estimates.h) of the patches; not of paths */
-    size_t steps;  /* for estimates of edges between texts, as in estimates.h; 0: 1 */
+    bool estimate; /* true: make first-order estimates (estimates.h), not exact patches; not for
+                    * paths */
+    size_t steps;  /* for estimates of edges between texts, as in estimates.h; 0 means 1 */
     size_t verify; /* also run the patches with the largest estimates; not for edges or listed
                     * heads */
     const struct patch_receiver *receivers; /* [receiver_count] receivers of paths; none: the
                                              * logits */
     size_t receiver_count;
-    struct layers layers;                 /* patched layers, if not of paths; none: all */
-    const struct layer_head *heads;       /* [head_count] only these heads are patched, or send */
+    struct layers layers;                 /* layers to patch, except for paths; none: all layers */
+    const struct layer_head *heads;       /* [head_count] the heads that are patched, or that
+                                           * send */
     size_t head_count;                    /* 0: all heads, layer by layer */
     bool joint;                           /* patch the listed heads one by one, then all at once */
     size_t batch_tokens;                  /* largest number of tokens in a pass; 0: default */
@@ -130,10 +132,12 @@ struct patching_plan {
 struct patching {
     const struct patching_plan *plan;
     double clean,
-        corrupt; /* metrics: logits or differences without patches; of an ablation, corrupt 0 */
+        corrupt; /* metrics of the clean and the corrupt run without patches; for an ablation,
+                  * `corrupt` is 0 */
     const size_t *numbers; /* [layers] the layer of each row of the result */
     size_t layers;
-    size_t columns; /* heads; tokens that are run; [heads, tokens]; or listed heads */
+    size_t columns; /* number of heads, of tokens that are run, of heads · tokens, or of listed
+                     * heads */
     double *logits; /* [layers, columns] metrics after each patch; NaN: the layer lacks the site.
                      * For listed heads [head_count + joint]: with `joint`, the last is for all at
                      * once. For edges [writers, readers]; NaN: no such edge */

@@ -1,4 +1,5 @@
-/* question.h: checks of a model for the needs of a measure; and the logit of an answer. */
+/* question.h: checks whether a model has what a measure needs, and computes the logit of an
+ * answer. */
 #pragma once
 
 #include "lens/viewer.h"
@@ -9,7 +10,8 @@ enum { NEEDS_LOGITS = 1, NEEDS_ONE_TEXT = 2, NEEDS_CAUSAL = 4, NEEDS_WORDS = 8 }
  * NEEDS_WORDS are logits of tokens, not of classes. */
 int model_check(const struct model *model, unsigned needs, struct err *err);
 
-/* Refuse a model without logits or other needs, as model_check; and, as usage, edits of logits. */
+/* Refuse a model without logits or with one of the `needs` unmet, as model_check does; and refuse,
+ * as usage, edits of logits. */
 int logits_check(const struct viewer *viewer, unsigned needs, struct err *err);
 
 /* The logit of a token at a position of a text, or the difference of two logits. */
@@ -19,5 +21,6 @@ struct question {
                                 * token */
 };
 
-/* The value of a question in logits [count]; an answer -1 becomes the most likely token. */
+/* Compute the logit, or the difference of two logits, from logits [count]. An answer of -1 becomes
+ * the most likely token. */
 double question_ask(struct question *question, const float *logits, size_t count);

@@ -20,7 +20,7 @@ struct parts_request {
     const struct config *config;
     struct weights *weights;
     enum site_branch branch; /* the stream: the text's or the source's */
-    size_t first, count;     /* the kept rows: the first one, and how many */
+    size_t first, count;     /* the kept rows: index of the first row, and number of rows */
     struct arena *arena;
     struct err *err;
 };
@@ -50,8 +50,8 @@ const char *resid_part_name(char name[RESID_PART_BYTES], struct resid_part part)
     return name;
 }
 
-/* The branch whose stream makes the queries of a head, or its keys and values: BRANCH_TEXT or
- * BRANCH_SOURCE. */
+/* Return the branch whose stream makes the queries of a head, or its keys and values: BRANCH_TEXT
+ * or BRANCH_SOURCE. */
 static enum site_branch resid_stream(const struct config *c, struct resid_head head,
                                      enum resid_side side)
 {
@@ -78,14 +78,14 @@ static size_t position_of(const struct resid_pass *pass, size_t row)
     return row < pass->position_count ? pass->positions[row] : pass->query;
 }
 
-/* The index of a row among those that a pass keeps. */
+/* Return the index of a row among the rows that a pass keeps. */
 static size_t kept_index(const struct resid_pass *pass, size_t row)
 {
     return pass->keeps_all ? position_of(pass, row) : row;
 }
 
-/* Keep all rows, or the rows of the positions and the query, heads side by side; of keys and values
- * the rows of all tokens. */
+/* Keep all rows, or the rows of the positions and the query, heads side by side; of keys and
+ * values, keep the rows of all tokens. */
 static int keep(void *context, const struct announcement *announced, struct err *err)
 {
     struct resid_pass *pass = context;
@@ -310,7 +310,7 @@ static struct matrix parts_matrix(const struct resid_parts *parts, size_t first,
                            parts->width, parts->width};
 }
 
-/* The rows of a part; a part that is missing is added, with zeros. */
+/* Find the rows of a part; a missing part is added, with zeros. */
 static struct matrix part_rows(struct resid_parts *parts, struct resid_part part)
 {
     size_t i = 0;
@@ -348,7 +348,7 @@ static void add_parts(struct resid_parts *to, size_t column, const struct resid_
     }
 }
 
-/* An element of the sum of all parts; probes add nothing. */
+/* Return an element of the sum of all parts; probes add nothing. */
 static double sum_of_parts(const struct resid_parts *parts, size_t element)
 {
     double sum = 0;
@@ -386,7 +386,7 @@ static void norm_parts(struct resid_parts *parts, const struct norm *norm,
     add_constant(parts, constant, norm->shift);
 }
 
-/* to = the parts of x · W; the bias of W is a part `constant`. */
+/* Set `to` to the parts of x · W; the bias of W is a part `constant`. */
 static int product_parts(struct resid_parts *to, const struct resid_parts *from,
                          const struct weight *w, struct resid_part constant,
                          const struct parts_request *asked)
@@ -467,17 +467,20 @@ static int split_parts(struct resid_parts *parts, const struct parts_request *as
     return 0;
 }
 
-/* The largest number of parts that a stream can have, or anything that is made of the stream. */
+/* The largest number of parts that a stream can have, or any vector that is made from the
+ * stream. */
 static size_t most_parts(const struct parts_request *asked)
 {
     enum { ENDS = 6 };
     const struct stack *stack = stack_of(asked->config, asked->branch);
-    bool whole = asked->pass->probe && asked->config->out_proj; /* all heads are one part */
+    bool whole = asked->pass->probe && asked->config->out_proj; /* all heads of a layer are one
+                                                                 * part */
     return ENDS + count_probes(asked) + count_features(asked) +
            stack->layers * 2 * ((whole ? 1 : stack->heads) + 1);
 }
 
-/* The parts of the embedding: tokens, positions, segments, and constants between them. */
+/* Make the parts of the embedding: tokens, positions, segments, and the biases of norms and
+ * projections. */
 static int embed_parts(struct resid_parts *parts, const struct parts_request *asked)
 {
     const struct config *c = asked->config;
@@ -568,7 +571,7 @@ static int head_parts(struct resid_parts *parts, const struct parts_request *ask
             continue;
         if (!s->head.no_out)
             weight_copy(w, columns, last, (struct weight_piece){head * d, d, 0});
-        for (size_t k = 0; k < d && s->head.no_out; k++) /* W_O as identity */
+        for (size_t k = 0; k < d && s->head.no_out; k++) /* without W_O: an identity matrix */
             for (size_t i = 0; i < columns; i++)
                 w[k * columns + i] = i == head * d + k;
         part.head = (int)head;
@@ -623,8 +626,8 @@ static int scale_parts(struct resid_parts *parts, const struct parts_request *as
     return 0;
 }
 
-/* The parts of the stream that the attention `reader` of a layer reads; SIZE_MAX: of the stream at
- * the stack's end. */
+/* Make the parts of the stream that the attention `reader` of a layer reads; for layer SIZE_MAX, of
+ * the stream at the end of the stack. */
 static int parts_before(struct resid_parts *parts, const struct parts_request *asked, size_t layer,
                         enum site_branch reader)
 {
@@ -684,7 +687,7 @@ static int parts_before(struct resid_parts *parts, const struct parts_request *a
 
 /* --- parts of queries and keys ---------------------------------------------------------------- */
 
-/* to = some columns of all parts of `from`. */
+/* Set `to` to some columns of all parts of `from`. */
 static int cut_parts(struct resid_parts *to, const struct resid_parts *from, size_t first,
                      size_t count, const struct parts_request *asked)
 {
@@ -696,7 +699,7 @@ static int cut_parts(struct resid_parts *to, const struct resid_parts *from, siz
     return 0;
 }
 
-/* to = the parts of some columns of x · W. */
+/* Set `to` to the parts of some columns of x · W. */
 static int project_parts(struct resid_parts *to, const struct resid_parts *from,
                          const struct weight *w, size_t first, size_t count,
                          const struct parts_request *asked)
@@ -712,7 +715,7 @@ static int project_parts(struct resid_parts *to, const struct resid_parts *from,
     return all.width == count ? 0 : cut_parts(to, &all, first, count, asked);
 }
 
-/* to = the parts of norm(x · W), the narrow vectors of latent attention. */
+/* Set `to` to the parts of norm(x · W), the narrow vectors of latent attention. */
 static int narrow_parts(struct resid_parts *to, const struct resid_parts *from, int down,
                         int scales, const struct parts_request *asked)
 {
@@ -742,8 +745,8 @@ static void clip_parts(struct resid_parts *parts, float clip)
     }
 }
 
-/* to = the parts of the head's query, keys or values, made from the parts of the attention's input.
- * Where two heads make one context, the values are of this head alone. */
+/* Set `to` to the parts of the head's query, keys or values, made from the parts of the attention's
+ * input. If two heads make one context, the values are of this head alone. */
 static int side_parts(struct resid_parts *to, struct resid_parts *from, enum resid_side side,
                       const struct parts_request *asked)
 {

@@ -1,5 +1,5 @@
-/* resid_parts.h: the residual stream at some positions as a sum of parts: the embeddings, and the
- * outputs of each earlier head, MLP and bias.
+/* resid_parts.h: splits the residual stream at some positions into a sum of parts: the embeddings,
+ * and the outputs of each earlier head, MLP and bias.
  *
  * With the divisors of norms fixed, all that makes a head's queries, keys and values from these
  * parts is affine: a norm, a product or a rotation of a sum is the sum of the same of its parts,
@@ -21,11 +21,12 @@ enum resid_part_kind {
     RESID_SEGMENT,
     RESID_BIAS, /* biases of a layer, or of the embedding and, in an encoder, of its last norm */
     RESID_HEAD,
-    RESID_MLP,           /* with BRANCH_PER_LAYER: the step of a layer's own input */
+    RESID_MLP,           /* an MLP's output; with BRANCH_PER_LAYER, what a layer adds for its
+                          * per-layer input */
     RESID_HERE,          /* constants of the head whose query, keys or values are asked for */
     RESID_PROBE,         /* channel `head` of a layer's context: see struct resid_pass */
     RESID_FEATURE,       /* feature number `head` of a dictionary */
-    RESID_FEATURE_BIAS,  /* the rest of the dictionary's output: its bias, and a skip matrix */
+    RESID_FEATURE_BIAS,  /* the dictionary's output without features: its bias, and a skip matrix */
     RESID_FEATURE_ERROR, /* the part that no feature explains */
 };
 
@@ -38,7 +39,7 @@ struct resid_part {
 
 enum { RESID_PART_BYTES = 64 };
 
-/* Write a part's name, "L16.H0", "enc.token", "L0.cross.H2". Returns `name`. */
+/* Write a part's name, such as "L16.H0", "enc.token", "L0.cross.H2". Returns `name`. */
 const char *resid_part_name(char name[RESID_PART_BYTES], struct resid_part part);
 
 /* Parts of vectors: each part has a value for each of `rows` vectors. */
@@ -56,12 +57,12 @@ struct resid_head {
 
 enum resid_side { RESID_QUERY, RESID_KEY, RESID_VALUE };
 
-/* The text whose stream the queries of a head are made of, or its keys and values. */
+/* Return the text from whose stream a head's queries, or its keys and values, are made. */
 const struct tokenized *resid_text(const struct config *config, const struct text_with_source *pair,
                                    struct resid_head head, enum resid_side side);
 
-/* A pass up to an attention, and the values that it announced there: the rows of the positions, and
- * after them, as row position_count, the row of the query. */
+/* A pass up to an attention, and the rows of values that it keeps: rows 0 to position_count - 1 are
+ * for the positions, row position_count is for the query. */
 struct resid_pass {
     struct viewer *viewer;
     const struct text_with_source *pair;
@@ -71,9 +72,10 @@ struct resid_pass {
     const size_t *positions; /* [position_count] positions of the keys or values to split, in their
                               * stream */
     size_t position_count;
-    const struct resid_part *probe; /* a head, or with head -1 all of a layer: each channel of its
-                                     * context gets a part RESID_PROBE, the effect of a 1 there;
-                                     * divisors of norms leave it out. NULL: none */
+    const struct resid_part *probe; /* a head, or with head -1 all heads of a layer: each channel of
+                                     * their contexts gets a part RESID_PROBE, the effect of a 1 in
+                                     * the channel; divisors of norms ignore these parts. NULL:
+                                     * none */
     const struct dictionary *dictionary; /* a dictionary for a site of the text's layers: the parts
                                           * there are its features, its bias and its error. NULL:
                                           * none */
@@ -98,9 +100,9 @@ int resid_capture(struct resid_pass *pass, struct arena *arena, struct err *err)
 /* The attention of a head at a kept row. */
 struct resid_attention {
     size_t keys, visible;
-    uint32_t *list;        /* [visible] keys */
+    uint32_t *list;        /* [visible] indices of the visible keys */
     double *plain, *score; /* [keys] `plain`: scale · q · k; `score`: with biases, before a cap */
-    double *weights;       /* [keys] 0: hidden */
+    double *weights;       /* [keys] attention weights; 0 for a hidden key */
     double of_sink;        /* weight that is left to a sink */
 };
 
@@ -113,7 +115,7 @@ int resid_mix(struct resid_attention *attention, const struct resid_pass *pass,
               struct resid_head head, size_t row, double *factor, struct arena *arena,
               struct err *err);
 
-/* The values from which a head's context is made, [keys, width]. */
+/* Return the values from which a head's context is made, [keys, width]. */
 const float *resid_values(const struct resid_pass *pass, struct resid_head head);
 
 /* Make the parts of the head's queries, keys or values at some kept rows. */

@@ -24,7 +24,8 @@ struct path_point {
     double t, weight;
 };
 
-/* The roots of the Legendre polynomial of degree n, by Newton's method, from [-1, 1] to [0, 1]. */
+/* Compute the points and weights of Gauss-Legendre quadrature: the roots of the Legendre polynomial
+ * of degree n, by Newton's method, moved from [-1, 1] to [0, 1]. */
 static void gauss_legendre(struct path_point *points, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -130,7 +131,7 @@ static int visit(struct path_side *sides, struct gradient_walk *walk, struct tex
 
 /* --- the report ------------------------------------------------------------------------------- */
 
-/* The sum of a token's products; sets their L2 norm. */
+/* Return the sum of a token's products, and set `*norm` to their L2 norm. */
 static double number_of(double *norm, const struct path_side *side, size_t token)
 {
     double sum = 0, square = 0;
@@ -144,7 +145,8 @@ static double number_of(double *norm, const struct path_side *side, size_t token
     return sum;
 }
 
-/* A table of a source's tokens, if any, and then of the text's; `most`: the largest number. */
+/* Make a table of the tokens of the source, if there is one, and then of the text. `most` is the
+ * largest saliency in magnitude, which has the longest bar. */
 static int add_tokens(struct table *table, const struct path_side *sides, size_t count, double most,
                       struct arena *arena, struct err *err)
 {
@@ -172,7 +174,7 @@ static int add_tokens(struct table *table, const struct path_side *sides, size_t
     return rows_finish(table, &rows, "saliency", "token");
 }
 
-/* Figures have a strip of tokens for the text, and one for its source. */
+/* Add the table of tokens. Figures have a strip of tokens for the text, and one for its source. */
 static int add_table(struct report *report, const struct path_side *sides, const char *note,
                      struct arena *arena, struct err *err)
 {

@@ -1,10 +1,12 @@
-/* saliency.h: how much each token of a text adds to a logit, to first order: a number a token.
+/* saliency.h: how much each token of a text adds to a logit, to first order: one number for each
+ * token.
  *
  *     gradient      x · gradient of the logit at x
  *     integrated    (x - b) · Σ weight(t) · gradient at b + t (x - b)
  *
- * x: rows of the table of tokens, scaled, of the text and of its source together; b: the baseline.
- * Positions stay. The products are summed over channels; `norm` is their L2 norm instead.
+ * x are the scaled rows of the token table, for the tokens of the text and of its source; b is the
+ * baseline. Position embeddings do not change. The products are summed over channels; `norm` is the
+ * L2 norm of the products.
  *
  *     struct saliency_plan plan = {.viewer = &viewer, .question = &question, .steps = 50};
  *     if (saliency_make(&saliency, &report, &plan, &pair, &arena, err)) ...
@@ -33,7 +35,7 @@ struct saliency_plan {
     struct question *question; /* answer -1 becomes the most likely token */
     enum saliency_method method;
     enum saliency_rule rule;
-    size_t steps;                         /* points of the path */
+    size_t steps;                         /* number of points on the path */
     bool from_mean;                       /* baseline: the mean row of the table */
     const uint32_t *from;                 /* baseline: the row of this token; NULL: zeros */
     const struct progress_sink *progress; /* counts points; NULL: none */

@@ -25,7 +25,7 @@ enum score_against score_against_read(const char *word)
     return AGAINST_KEY;
 }
 
-enum { LISTED = 10, FLOATS_OF_ROWS = 1 << 22 /* parts of rows at a time */, TEXTS = 2 };
+enum { LISTED = 10, FLOATS_OF_ROWS = 1 << 22 /* floats of parts made at a time */, TEXTS = 2 };
 
 /* The queries, keys or values of a pass's head at kept rows: the rows of one token, or of the keys
  * of a contrast, with their coefficients. */
@@ -141,7 +141,8 @@ static int weigh_keys(struct splitting *s, struct score_attribution *found)
 
 /* --- parts of vectors ------------------------------------------------------------------------- */
 
-/* The parts of some rows; `first` is the number of the first of them among the rows of `of`. */
+/* A function that gets the parts of some rows. `first` is the index of the first of these rows
+ * among the rows of `of`. */
 typedef int parts_use(void *context, const struct text_rows *of, const struct resid_parts *some,
                       size_t first, struct err *err);
 
@@ -168,7 +169,7 @@ static int each_rows(const struct text_rows *of, enum resid_side side, size_t pr
     return 0;
 }
 
-/* The token of a row. */
+/* Return the position of a row's token. */
 static size_t token_of(const struct text_rows *of, size_t row)
 {
     const size_t kept = of->rows.first + row;
@@ -343,7 +344,7 @@ static void sum_pairs(struct splitting *s, struct score_side *side)
     }
 }
 
-/* Split the score of a text. */
+/* Split the score of a text into pairs of parts. */
 static int split(struct splitting *s, struct score_attribution *found,
                  const struct score_plan *plan, const struct text_with_source *pair,
                  struct arena *arena, struct err *err)
@@ -396,7 +397,8 @@ static int subtract_corrupt(struct splitting *s, struct splitting *other,
     return failed;
 }
 
-/* A side of the score, as a product with the sum of the other side, or with a part of it. */
+/* Return a side of the score as a vector, which is multiplied by the sum of the other side or, if
+ * `other` is not NULL, by the part `*other` of the other side. */
 static struct vector vector_of(const struct splitting *s, enum resid_side side, const size_t *other)
 {
     struct vector vector = {.side = side};
@@ -591,7 +593,7 @@ static int find_keys(long long (*keys)[2], const struct splitting *s, const size
                 vectors[found] = vector_of(s, (enum resid_side)side, &pairs[i][!side]);
                 same[found++] = i;
             }
-        if (same[0] != k / 2) /* found before */
+        if (same[0] != k / 2) /* the part was handled before */
             continue;
         int failed =
             read_part(readings, vectors, found, &s->sides[side].parts[part], &arena, s->err);
@@ -604,8 +606,8 @@ static int find_keys(long long (*keys)[2], const struct splitting *s, const size
     return 0;
 }
 
-/* The text whose tokens a head's part was read from or, for another part, the text of its
- * stream. */
+/* Return the text whose tokens a head's part was read from or, for another kind of part, the text
+ * of its stream. */
 static const struct tokenized *text_of(const struct splitting *s, struct resid_part part)
 {
     const struct text_with_source *pair = s->pass.pair;
@@ -615,14 +617,14 @@ static const struct tokenized *text_of(const struct splitting *s, struct resid_p
     return part.of == BRANCH_SOURCE ? &pair->source : &pair->text;
 }
 
-/* The number of a token in a table; COLUMN_MISSING: it has none. */
+/* Return the number of a token in a table; COLUMN_MISSING: it has none. */
 static long long number_of(const struct tokenized *text, long long token)
 {
     const bool has = token != COLUMN_MISSING && (size_t)token >= text->words_before;
     return has ? tokenized_number(text, (size_t)token) : COLUMN_MISSING;
 }
 
-/* "␣Mary (3)"; a token without a number is shown alone. */
+/* Write a token with its number, "␣Mary (3)"; a token without a number is written alone. */
 static void put_token(struct buf *out, const struct tokenized *text, size_t token)
 {
     buf_text(out, text->labels[token].text);
@@ -794,8 +796,8 @@ static int add_path(struct table *table, const struct splitting *s)
 
 static const struct column value_column = {"value", .digits = 4, .flags = COLUMN_COLOURED};
 
-/* Find the values of largest magnitude, the largest first; of equal ones, the first is first.
- * Returns how many there are. */
+/* Find the values of largest magnitude, the largest first; among equal values, the first comes
+ * first. Returns the number of values found. */
 static size_t find_largest(size_t indices[LISTED], const double *values, size_t count)
 {
     size_t listed = 0;
@@ -812,7 +814,7 @@ static size_t find_largest(size_t indices[LISTED], const double *values, size_t 
     return listed;
 }
 
-/* A row for each part of both sides. */
+/* Make a table with a row for each part of both sides. */
 static int add_parts(struct table *table, const struct splitting *s)
 {
     struct table_rows rows = {
@@ -828,7 +830,7 @@ static int add_parts(struct table *table, const struct splitting *s)
     return rows_finish(table, &rows, "score_parts", "part");
 }
 
-/* For people: the largest parts of a side. */
+/* Make a table for people with the largest parts of a side. */
 static int add_largest(struct table *table, const struct splitting *s,
                        const struct score_side *side)
 {
@@ -896,8 +898,8 @@ static int add_pairs(struct table *table, const struct splitting *s)
     return rows_finish(table, &rows, "score_pairs", "pair");
 }
 
-/* The parts of a side as a matrix: a row for the embedding, each layer and the head's own
- * constants; a column for each head, and other kinds of parts. */
+/* Add the parts of a side as a matrix: a row for the embedding, each layer and the head's own
+ * constants; a column for each head, and for each other kind of part. */
 static int add_grid(struct report *report, const struct splitting *s, const struct score_side *side)
 {
     static const char *const kinds[] = {"mlp",          "bias",          "token",
@@ -945,7 +947,7 @@ static int add_grid(struct report *report, const struct splitting *s, const stru
     return report_add_array(report, &array, s->arena, s->err);
 }
 
-/* All pairs as a matrix. */
+/* Add all pairs of parts as a matrix. */
 static int add_matrix(struct report *report, const struct splitting *s)
 {
     const struct score_side *query = &s->sides[RESID_QUERY], *key = &s->sides[RESID_KEY];
@@ -964,7 +966,7 @@ static int add_matrix(struct report *report, const struct splitting *s)
     return err_if(!cells || report_add_array(report, &array, s->arena, s->err));
 }
 
-/* The heads' parts by the token that they were read from: for each layer a matrix of its heads. */
+/* Add, for each layer, a matrix of its heads' parts, split by the tokens that the heads read. */
 static int add_keys(struct report *report, const struct splitting *s, const struct score_side *side)
 {
     struct resid_part last = {.layer = -1};
@@ -1041,7 +1043,7 @@ int score_attribution_make(struct score_attribution *found, struct report *repor
     if (plan->depth)
         tables[QUERY_SIDE].note = tables[PATH].note;
     tables[PARTS].flags = tables[PATH].flags = COLUMN_DATA_ONLY;
-    if (plan->by != SCORE_BY_PART) { /* data have the array instead */
+    if (plan->by != SCORE_BY_PART) { /* data get the array in place of these tables */
         report->tables += PAIRS;
         report->table_count = PATH - PAIRS;
         tables[PAIRS].flags = COLUMN_TEXT_ONLY;

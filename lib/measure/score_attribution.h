@@ -5,8 +5,8 @@
  *
  * This score is before a soft cap and the mask, and `bias` depends on the distance (ALiBi, T5). A
  * contrast is the score less another key's score, or less a mean of the scores of all visible keys:
- * terms that all of these share cancel. Parts, pairs, sources and the path belong to the contrast,
- * less another text's, if the plan has one.
+ * terms that all of these scores share cancel. Parts, pairs, sources and the path describe the
+ * contrast; if the plan has another text, that text's contrast is subtracted.
  *
  *     struct score_plan plan = {&viewer, {BRANCH_TEXT, 18, 6}, 16, 4, AGAINST_MEAN};
  *     if (score_attribution_make(&found, &report, &plan, &pair, &arena, err)) ...
@@ -28,14 +28,15 @@ extern const struct score_against_row {
     const char *about; /* the subtracted score, in a sentence; NULL: the score of another key */
 } score_againsts[AGAINSTS];
 
-/* Read a name; NULL or "" means nothing, and other words a key. */
+/* Read the name of what is subtracted: NULL or "" means AGAINST_NOTHING, and a word that does not
+ * name a mean means AGAINST_KEY. */
 enum score_against score_against_read(const char *word);
 
 /* The arrays that a report has in addition to its tables. */
 enum score_by {
     SCORE_BY_PART, /* for each side: the sum of each part's pairs with all parts of the other
                     * side */
-    SCORE_BY_PAIR, /* all pairs */
+    SCORE_BY_PAIR, /* all pairs of parts */
     SCORE_BY_KEY,  /* for each side and layer: contributions of its heads, by the tokens that they
                     * read */
 };

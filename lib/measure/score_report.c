@@ -24,7 +24,7 @@ static const char *surprisal_name(const struct score_view *view)
     return view->bits ? "surprisal_bits" : "surprisal_nats";
 }
 
-/* The surprisal in the unit of the view; never -0. */
+/* Return the surprisal in the unit of the view; never -0. */
 static double surprisal_of(const struct score_view *view, double logprob)
 {
     return (0 - logprob) / (view->bits ? LN_2 : 1);
@@ -32,7 +32,7 @@ static double surprisal_of(const struct score_view *view, double logprob)
 
 /* --- totals of tokens ------------------------------------------------------------------------- */
 
-/* The sum over the tokens with a score; NaN if there are none. */
+/* Return the log-probability of a total; NaN if no token has a score. */
 static double logprob_of(const struct score_total *total)
 {
     return total->tokens ? total->logprob : (double)NAN;
@@ -122,7 +122,7 @@ static size_t rows_of(const struct score_view *view, const struct tokenized *tex
     return view->words ? text->word_count : text->count;
 }
 
-/* The name of the region that contains a token; NULL: none. */
+/* Return the name of the region that contains a token; NULL: none. */
 static const char *region_of(const struct score_region *parts, size_t count, size_t token)
 {
     const char *name = NULL;
@@ -243,7 +243,7 @@ int score_report(struct report *report, const struct score_view *view,
     struct table *tables = arena_alloc(arena, 2, sizeof *tables, err);
     struct facts *facts = facts_new(arena, err);
     bool only_best = view->fills || view->lists;
-    size_t keys = view->next ? 0 : 1; /* columns before the scores: up to the position */
+    size_t keys = view->next ? 0 : 1; /* number of columns before the scores, up to the position */
     keys += view->of_rows && text->part_count ? text->parts->column_count : 0;
     bool with_best = only_best || (scored->best_count && !view->for_people);
     const struct likely **lists = arena_alloc(arena, scored->count, sizeof *lists, err);
@@ -330,7 +330,7 @@ int score_pair_report(struct report *report, const struct score_view *view,
         bool in_good = i < good->word_count, in_bad = j < bad->word_count;
         bool same =
             in_good && in_bad && strcmp(good->word_labels[i].plain, bad->word_labels[j].plain) == 0;
-        /* the word is in one text only */
+        /* if the best alignment does not pair the two words, the row has only one of them */
         if (in_good && in_bad && *least != least[width + 1] + !same) {
             in_bad = *least != least[width] + 1;
             in_good = !in_bad;
@@ -421,7 +421,7 @@ size_t score_totals_add(struct score_totals *totals, const struct score_total *t
 
 /* --- words of several models or conditions ---------------------------------------------------- */
 
-/* Name of a word's region. Words of one region have the same pointer. */
+/* Return the name of a word's region, or "". Words of one region have the same pointer. */
 static const char *region_name(const struct column *regions, size_t word)
 {
     const char *name = regions ? column_text(regions, word, false) : NULL;
@@ -475,7 +475,7 @@ int score_totals_add_words(struct score_totals *totals, size_t line, const struc
     return 0;
 }
 
-/* The row of a word, with a column for each model or condition. */
+/* Put the row of a word, with a column for each model or condition. */
 static void put_word(struct table_rows *rows, const struct score_view *view,
                      const struct score_totals *totals, const struct score_total *total)
 {
@@ -511,8 +511,8 @@ static void put_word(struct table_rows *rows, const struct score_view *view,
 
 /* --- tables of totals ------------------------------------------------------------------------- */
 
-/* A row of totals. Differences are relative to the first row, the first text of a group, or the bad
- * text of a pair; pairs have means, not sums. */
+/* Put a row of totals. Differences are relative to the first row, the first text of a group, or the
+ * bad text of a pair; pairs have means, not sums. */
 static void put_total(struct table_rows *rows, const struct score_view *view,
                       const struct score_totals *totals, const struct score_total *total)
 {
@@ -549,7 +549,7 @@ static void put_total(struct table_rows *rows, const struct score_view *view,
         rows_integer(rows, "tokens", 0, (long long)total->tokens);
         put_float(rows, "perplexity", continued ? COLUMN_DATA_ONLY : 0, score_perplexity(total));
     }
-    if (groups) /* figures compare groups of different sizes */
+    if (groups) /* a mean, because figures compare groups of different sizes */
         put_float(rows, view->bits ? "bits_per_token" : "nats_per_token", COLUMN_COLOURED,
                   mean_of(surprisal, total->tokens));
     if (continued || pairs || totals->grouped)
@@ -577,7 +577,7 @@ int score_totals_report(struct report *report, const struct score_view *view,
     size_t last = totals->key_count - 1, next = totals->first;
     bool is_group = last && !totals->are_single;
     const char *row = is_group ? name_of(totals->names, last + 1, arena, err) : totals->names[last];
-    /* defines the columns if there is no row */
+    /* this total defines the columns if there are no rows */
     const struct score_total none = {"", totals->names};
     struct table_rows rows = {.most = num_max(totals->count, 1), .arena = arena, .err = err};
     struct table *table = arena_alloc(arena, 1, sizeof *table, err);
@@ -636,7 +636,8 @@ int score_totals_report(struct report *report, const struct score_view *view,
 
 /* --- unigrams --------------------------------------------------------------------------------- */
 
-enum { SMALL_BYTES = 256 }; /* longest word that is looked up in small letters: the rest is cut */
+enum { SMALL_BYTES = 256 }; /* most bytes of a word that is looked up in small letters; a longer
+                             * word is cut */
 
 static const struct unigram *find(const struct unigrams *unigrams, struct hash_probe *probe,
                                   const char *word, size_t size)

@@ -22,9 +22,11 @@ struct score_view {
     bool fills;           /* rows are only the most likely tokens, for mask tokens or with `next` */
     bool next;            /* rows are only the most likely tokens after each text */
     bool has_regions;     /* some text has regions */
-    bool ends;            /* scores have the entropy after each text; so have the words */
+    bool ends;            /* scores have the entropy after each text, and words the entropy after
+                           * each word */
     bool lists;           /* rows are only the most likely tokens, at all positions */
-    bool of_rows;         /* words are rows of a table, the parts of the text, with columns */
+    bool of_rows;         /* the words of a text are rows of a table, whose columns are in
+                           * `parts` */
     bool of_pairs;        /* some text is a pair */
 };
 
@@ -35,8 +37,9 @@ struct score_text {
     const struct score_region {     /* [part_count] continuations, or regions of the text */
         const char *name;
         long long number;
-        size_t first, count;                   /* tokens */
-        const struct identity_column *columns; /* [column_count] of a table of words; or NULL */
+        size_t first, count;                   /* range of tokens */
+        const struct identity_column *columns; /* [column_count] columns of a table of words; NULL:
+                                                * none */
         size_t column_count;
     } * parts;
     const struct score_region *bad_parts; /* [part_count] of a pair: regions of the bad text */
@@ -54,7 +57,8 @@ int score_report(struct report *report, const struct score_view *view,
                  const struct text_with_source *pair, const struct score_text *text,
                  struct arena *arena, struct err *err);
 
-/* Report the words of a minimal pair, aligned: a row for a word of both texts, or of one. */
+/* Report the words of a minimal pair, aligned: a row for each word that both texts have, or that
+ * only one text has. */
 int score_pair_report(struct report *report, const struct score_view *view,
                       const struct score_text *text, struct arena *arena, struct err *err);
 
@@ -75,45 +79,50 @@ struct score_total {
     const char *const *keys;  /* [key_count] values of the key columns; NULL: missing */
     const char *bad;          /* bad text of one pair; the last key is the good text */
     long long number;         /* number of the text or of the region; COLUMN_MISSING: none */
-    size_t part;              /* index of the region in the text; with a text of rows, of the row */
+    size_t part;              /* index of the region in the text or, if words are rows of a table,
+                               * of the row */
     size_t position, earlier; /* `position`: a word's index in its region; `earlier`: number of
                                * earlier regions with the same name */
-    size_t tokens;            /* tokens with a score */
-    double logprob, bad_logprob; /* log-probabilities; `bad_logprob`: of the bad text, or of the
-                                  * group's first text */
-    double unigrams;             /* log-probability of the words by themselves */
+    size_t tokens;            /* number of tokens with a score */
+    double logprob, bad_logprob; /* `logprob`: sum of log-probabilities; `bad_logprob`: the sum for
+                                  * the bad text, or for the group's first text */
+    double unigrams;             /* sum of the words' log-probabilities in the list of
+                                  * frequencies */
     size_t words, unknown; /* `words`: number of words that are summed; `unknown`: words that the
                             * list of frequencies lacks */
-    size_t count;          /* pairs, predictions or words */
-    double correct;        /* correct predictions, or pairs with a likelier good text; a tie: 0.5 */
+    size_t count;          /* number of pairs, predictions or words */
+    double correct;        /* number of correct predictions, or of pairs whose good text is
+                            * likelier; a tie counts 0.5 */
     struct score_total *lines; /* [line_count] the total of each model or condition */
     size_t line_count;
     size_t next; /* number, from 1, of the row to show after this one; 0: none */
 };
 
-/* The total of tokens first … first + count - 1, without keys. */
+/* Return the total of `count` tokens from `first` on, without keys. */
 struct score_total score_total_of(const struct scored *scored, size_t first, size_t count);
 
-/* The total of the rows of a text that are shown. */
+/* Return the total of the rows of a text that are shown. */
 struct score_total score_total_of_rows(const struct score_text *text, bool words);
 
 void score_total_add(struct score_total *sum, const struct score_total *total);
 double score_perplexity(const struct score_total *total);
 
-/* "5 tokens scored · logprob -20.1000 · 4.0200 nats a token · perplexity 55.7011" */
+/* Describe a total in words: "5 tokens scored · logprob -20.1000 · 4.0200 nats a token · perplexity
+ * 55.7011". */
 const char *score_summary(const struct score_view *view, const struct score_total *total,
                           struct arena *arena, struct err *err);
 
 struct score_totals {
     enum totals_kind kind;
     bool are_single;          /* a row is one text, pair, continuation or word; false: a group */
-    bool has_unigrams;        /* add SLOR */
+    bool has_unigrams;        /* add a column: the SLOR of each row */
     bool hides_text;          /* data get no text: a column of the input contains it */
-    bool grouped;             /* add the difference to the first text of the group */
-    const char *query;        /* --query: totals are of these tokens; NULL: of all */
+    bool grouped;             /* add a column: the difference to the first text of the group */
+    const char *query;        /* value of --query: totals are over these tokens; NULL: over all
+                               * tokens */
     const char *const *names; /* [key_count] names of key columns; the last labels the row */
     size_t key_count;
-    struct names lines;  /* models or conditions */
+    struct names lines;  /* names of the models or conditions, which have a column each */
     const char *factors; /* names of the factors, in their order, if conditions have several; NULL:
                           * one */
     struct score_total *rows;
@@ -122,8 +131,9 @@ struct score_totals {
     struct hash_index found;
     const struct text_with_source *pair; /* the text of all totals; NULL: totals of several texts */
     size_t texts;                        /* number of texts, if `pair` is NULL */
-    const struct score_total *sums; /* [sum_count] over all rows: facts of the report, not rows */
-    size_t sum_count;               /* one, or one for each prediction */
+    const struct score_total *sums; /* [sum_count] totals over all rows: facts of the report, not
+                                     * rows */
+    size_t sum_count;               /* 1, or the number of predictions */
 };
 
 /* Add a total to the row with the same keys, `position` and `earlier`, or as a new row after row
@@ -158,7 +168,7 @@ struct unigrams {
 int unigrams_read(struct unigrams *unigrams, const char *bytes, size_t size, struct arena *arena,
                   struct err *err);
 
-/* The log-probability of a word: as it is, without punctuation around it, or in small letters. A
- * word that is not listed counts as 1, and adds to `unknown`. */
+/* Return the log-probability of a word. It is looked up as it is, without punctuation around it, or
+ * in small letters. A word that is not listed counts as 1, and adds 1 to `unknown`. */
 double unigrams_logprob(const struct unigrams *unigrams, const char *word, size_t size,
                         size_t *unknown);

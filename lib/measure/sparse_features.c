@@ -27,7 +27,7 @@ void features_add_memory(struct memory *memory, const struct viewer *viewer,
     memory->during += (double)dictionary->count * sizeof(float) * 2 * FEATURE_ROWS;
 }
 
-/* The rows of a site, [T, channels]; heads side by side. */
+/* Copy the values of a site to rows, [T, channels], with heads side by side. */
 static struct matrix rows_of(const struct report *report, enum site site, size_t layer,
                              struct arena *arena, struct err *err)
 {
@@ -56,8 +56,8 @@ int features_of_report(struct feature_row **rows, struct matrix *x, const struct
 
 /* --- promoted tokens -------------------------------------------------------------------------- */
 
-/* Whether a dictionary writes to the stream, through no more than norms: then a feature promotes
- * tokens. */
+/* True if features promote tokens: the dictionary writes to the stream, directly or through norms
+ * alone. */
 static bool features_promote(const struct feature_plan *plan)
 {
     static const enum site written[] = {SITE_EMBEDDING,  SITE_RESID_PRE, SITE_RESID_MID,
@@ -72,7 +72,8 @@ static bool features_promote(const struct feature_plan *plan)
            config_logits(c);
 }
 
-/* w · γ, less the mean of w where the last norm subtracts it. */
+/* Multiply w by the scales γ of the last norm, after subtracting the mean of w if the norm
+ * subtracts it. */
 static int towards_logits(const struct feature_plan *plan, float *w, struct err *err)
 {
     const struct config *c = &plan->viewer->model.config;
@@ -91,8 +92,9 @@ static int towards_logits(const struct feature_plan *plan, float *w, struct err 
     return 0;
 }
 
-/* best [count, plan->promoted]: tokens whose logits one unit of each feature raises most, less the
- * mean over all tokens (`logprob`). The divisor of the last norm is left out. */
+/* Find the tokens whose logits one unit of each feature raises most: best [count, plan->promoted].
+ * `logprob` is the change of a logit less the mean change of all logits. The divisor of the last
+ * norm is left out. */
 static int features_promoted(struct likely *best, const struct feature_plan *plan,
                              const uint32_t *features, size_t count, struct arena *arena,
                              struct err *err)
@@ -150,7 +152,7 @@ static int by_number(const void *a, const void *b)
     return one < other ? -1 : one > other;
 }
 
-/* The features of a token to show: the listed ones, active or not, or the largest. */
+/* Return the features to show for a token: the listed ones, active or not, or the largest. */
 static struct feature_row shown_of(const struct feature_plan *plan, const struct feature_row *row,
                                    struct arena *arena, struct err *err)
 {
@@ -219,7 +221,7 @@ static const char *promoted_of(const struct shown_features *shown, uint32_t feat
     return found ? shown->promoted[found - shown->ids] : NULL;
 }
 
-/* The share of the variance of x, from row `first` on, that y does not explain. */
+/* Return the share of the variance of x, from row `first` on, that y does not explain. */
 static double unexplained(struct matrix x, struct matrix y, size_t first, struct arena *arena,
                           struct err *err)
 {
@@ -236,7 +238,7 @@ static double unexplained(struct matrix x, struct matrix y, size_t first, struct
     return errors / variance;
 }
 
-/* The unexplained share of the variance for a dictionary of centered rows. */
+/* Return the share of the variance that a dictionary of centered rows does not explain. */
 static double unexplained_centered(const struct feature_plan *plan, struct matrix x,
                                    struct matrix out, size_t first, struct arena *arena,
                                    struct err *err)

@@ -16,11 +16,12 @@
 struct feature_plan {
     struct viewer *viewer;
     const struct dictionary *dictionary;
-    size_t top;           /* features shown of each token, the largest */
-    const size_t *listed; /* [listed_count] only these, at every token; NULL: `top` */
+    size_t top;           /* number of features to show for each token: the largest ones */
+    const size_t *listed; /* [listed_count] features to show at every token; NULL: the `top`
+                           * largest */
     size_t listed_count;
-    size_t promoted; /* tokens named for each feature; 0: none */
-    bool dense;      /* an array [tokens, features] in place of the table */
+    size_t promoted; /* number of promoted tokens to name for each feature; 0: none */
+    bool dense;      /* true: make an array [tokens, features], not the table */
 };
 
 /* Select the sites that a dictionary reads and writes, in its layer, which must outlive it. */
@@ -30,14 +31,15 @@ void features_select(struct selection *selection, const struct dictionary *dicti
 void features_add_memory(struct memory *memory, const struct viewer *viewer,
                          const struct dictionary *dictionary, const struct text_with_source *pair);
 
-/* The features of each token of a captured text, and the rows [T, in] that they were found in. */
+/* Find the features of each token of a captured text, and the rows [T, in] from which they are
+ * computed. */
 int features_of_report(struct feature_row **rows, struct matrix *x, const struct feature_plan *plan,
                        const struct report *report, struct arena *arena, struct err *err);
 
 /* Replace the captured arrays of a report by its table "features", a row for each token and
  * feature, or its array, and set its facts: the mean number of active features (l0), and the share
- * of the variance that the reconstruction does not explain (`unexplained`; where the files do not
- * say if rows are centered, also `unexplained_centered`). Special tokens at the beginning are
- * left out of both. */
+ * of the variance that the reconstruction does not explain (`unexplained`; if the files do not say
+ * whether rows are centered, also `unexplained_centered`). Special tokens at the beginning are left
+ * out of both. */
 int features_report(struct report *report, const struct feature_plan *plan, struct arena *arena,
                     struct err *err);

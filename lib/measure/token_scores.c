@@ -18,10 +18,11 @@
 /* --- logits of kept rows ---------------------------------------------------------------------- */
 
 enum {
-    PIECE_BYTES = 32 << 20, /* limit of logits computed at once */
-    PIECE_LEAST = 32,       /* rows; fewer would read the unembedding matrix too often */
+    PIECE_BYTES = 32 << 20, /* largest size in bytes of the logits computed at once */
+    PIECE_LEAST = 32,       /* least number of rows; fewer would read the unembedding matrix too
+                             * often */
     PIECE_MOST = 512,
-    PASS_TOKENS = 1024, /* tokens up to which windows share a pass */
+    PASS_TOKENS = 1024, /* windows are added to a pass until it has this many tokens */
 };
 
 size_t logits_piece_rows(size_t words, size_t rows)
@@ -162,7 +163,7 @@ static int keep_rows(void *context, const struct announcement *announced, struct
     return 0;
 }
 
-/* Log-probability of all marked tokens together. */
+/* Return the log-probability of all marked tokens together. */
 static double log_share(const bool *marks, const float *logits, size_t count, double total)
 {
     double sum = 0;

@@ -19,17 +19,19 @@
 struct likely;
 
 struct token_score {
-    float logprob;             /* in nats; NaN: no score, as of a causal model's first token */
+    float logprob;             /* in nats; NaN: no score, such as for the first token of a causal
+                                * model */
     float entropy;             /* entropy of the distribution that predicts this token, in nats;
                                 * NaN: no score */
     size_t rank;               /* rank of the token, from 1, the most likely; 0: no score */
     const struct likely *best; /* [best_count] the most likely first; NULL: none */
-    float begin;               /* with `begins`: log-probability that any token of `begins` comes */
+    float begin;               /* with `begins`: log-probability that a token of `begins` is in this
+                                * place */
 };
 
 struct scored {
-    struct token_score *tokens; /* [count], and one of the token that follows the text: with `next`,
-                                 * `ends` or `begins` */
+    struct token_score *tokens; /* [count], and with `next`, `ends` or `begins` one more, for the
+                                 * token after the text */
     size_t count;
     size_t best_count; /* likely tokens kept for every token */
     bool fills; /* only mask tokens of the text, or with `next` the next token, have results */
@@ -40,16 +42,17 @@ struct scoring {
     size_t best_count; /* most likely tokens to keep for each; fewer in a small vocabulary */
     bool within_word;  /* also mask the later tokens of the token's word (Kauf and Ivanova, 2023) */
     size_t fill_count; /* best_count of mask tokens and, with `next`, of the next token */
-    bool next;         /* instead of scores: the tokens that may follow a text, as for a mask */
+    bool next;         /* find the tokens that may follow a text, as for a mask, instead of
+                        * scores */
     bool ends;         /* also compute the entropy of the prediction after a text */
-    size_t context;    /* tokens of a window, at most; 0: texts are read whole */
+    size_t context;    /* largest number of tokens of a window; 0: texts are read whole */
     size_t stride;
     const bool *begins; /* [V] tokens that begin a word; NULL: none. A word ends where one of these
                          * comes next; the probability of that moves from the first token of a word
                          * to the last token of the word before */
 };
 
-/* Whether a text has tokens that a masked model is to fill in. */
+/* True if a text has mask tokens that a masked model is to fill in. */
 bool text_has_mask(const struct tokenized *text, const struct viewer *viewer);
 
 /* Refuse, as not supported, models as logits_check does; as usage, a stride of the whole
@@ -61,8 +64,8 @@ int scoring_check(const struct scoring *scoring, struct err *err);
 int scoring_run(struct scored *scored, const struct scoring *scoring,
                 const struct capture_request *asked, struct arena *arena, struct err *err);
 
-/* Bytes for a pair: of a pass; of the rows that the pass leaves; of the logits that are made from
- * these rows after the pass; and of the scores. */
+/* The bytes that scoring a pair needs: for the pass; for the rows that the pass leaves; for the
+ * logits that are made from these rows after the pass; and for the scores. */
 struct scoring_memory {
     double pass, rows, logits, held;
 };
@@ -85,7 +88,7 @@ struct logits_work {
 
 int logits_of_rows(const struct logits_work *work, struct err *err);
 
-/* The number of rows, at most `rows`, whose logits are computed at once; and the bytes of the
- * logits of `rows` rows. */
+/* logits_piece_rows returns how many of `rows` rows have their logits computed at once, for a
+ * vocabulary of `words`; logits_piece_bytes returns the bytes of these logits. */
 size_t logits_piece_rows(size_t words, size_t rows);
 double logits_piece_bytes(const struct viewer *viewer, size_t rows);

@@ -15,13 +15,13 @@
 struct weight_sums {
     double off, size;           /* sums of squares: `off` of the differences; `size` of the first
                                  * model's numbers */
-    double max, largest, bytes; /* `max`: largest difference; `largest`: largest number; `bytes`: of
-                                 * the other model */
+    double max, largest, bytes; /* `max`: largest difference; `largest`: largest number; `bytes`:
+                                 * size of the other model's numbers */
     size_t count;
 };
 
-/* Weights that are replaced by the other model's together: the weights of one layer of the text or
- * of the encoder (-1: the weights outside of layers); or all. */
+/* Weights that are replaced together by the other model's: the weights of one layer of the text or
+ * of the encoder (layer -1: the weights outside of layers), or all weights. */
 struct weight_unit {
     const char *name;
     int layer;
@@ -37,7 +37,7 @@ struct weight_kind {
     struct weight_sums sums, *of_units; /* [unit_count] */
     double largest;                     /* the largest distance of one of the tensors */
     int in_layer;
-    const char *types[2]; /* types in the two models: "Q4_K Q6_K" */
+    const char *types[2]; /* names of the types in the two models, such as "Q4_K Q6_K" */
 };
 
 struct weight_costs {
@@ -52,7 +52,8 @@ struct weight_costs {
     struct hash_table kind_of;
     struct table_rows *data;
     struct arena *arena, first,
-        mixed; /* `arena`: the report's; `first`, `mixed`: logits of the first and another model */
+        mixed; /* `arena`: memory of the report; `first`, `mixed`: logits of the first and another
+                * model */
     struct err *err;
 };
 
@@ -122,7 +123,7 @@ static bool unit_has(const struct weight_unit *unit, struct slot slot)
                             (slot.layer < 0 || (slot.branch == BRANCH_SOURCE) == unit->of_source));
 }
 
-/* The kind of a tensor: each number between dots of its name becomes a star. */
+/* Find or add the kind of a tensor: each number between dots of its name becomes a star. */
 static struct weight_kind *kind_of(struct weight_costs *w, const char *name)
 {
     struct buf starred = {0};

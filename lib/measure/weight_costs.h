@@ -1,10 +1,11 @@
-/* weight_costs.h: the weights of other models with the same tensors, as quantised ones, compared
- * with the first model's: each tensor's difference, and the cost of the weights of each layer.
+/* weight_costs.h: compares the weights of other models that have the same tensors, such as
+ * quantised ones, with the first model's: the difference of each tensor, and the cost of the
+ * weights of each layer.
  *
- * The cost of a layer: the first model runs with this layer's weights from the other model, and all
- * others its own; the Kullback-Leibler divergence of its predictions from the predictions of the
- * first model alone, in nats, mean over tokens. Also how much the surprisal of the text rises, and
- * how often the most likely token is the same. Models without predictions have no costs.
+ * To find the cost of a layer, the first model runs with this layer's weights from the other model.
+ * The cost is the Kullback-Leibler divergence of its predictions from the predictions with its own
+ * weights, in nats, mean over tokens. The report also says how much the surprisal of the text
+ * rises, and how often the most likely token is the same. Models without predictions have no costs.
  *
  *     struct weight_costs_plan plan = {viewers, 2, pairs, 1, &selection};
  *     if (weight_costs_check(&viewers[0]->model, &viewers[1]->model, err) ||
@@ -22,13 +23,15 @@ struct weight_costs_plan {
     size_t pair_count;
     const struct selection *selection;    /* layers whose cost is measured */
     const struct progress_sink *progress; /* counts passes; NULL: none */
-    bool draws;                           /* add matrices for figures, which data do not have */
+    bool draws;                           /* also add matrices for figures; data output has no such
+                                           * matrices */
 };
 
 /* Refuse models whose tensors have other names or shapes. */
 int weight_costs_check(const struct model *a, const struct model *b, struct err *err);
 
-/* The table for data is "weights": a row for each tensor, then each layer. The arena owns it. */
+/* Make the report, which the arena owns. Its table for data, "weights", has a row for each tensor,
+ * then for each layer. */
 int weight_costs_make(struct report *report, const struct weight_costs_plan *plan,
                       struct arena *arena, struct err *err);
 

@@ -6,8 +6,8 @@
 #include "base/num.h"
 #include "math/precision.h"
 
-/* Write in which layers a flag is set, as " in layers 0-4, 6"; nothing if it is set in all. With
- * flag 0: which layers have experts. */
+/* Write the layers in which a flag is set, such as " in layers 0-4, 6"; write nothing if all layers
+ * have it. Flag 0: write the layers that have experts. */
 static void write_layers(struct buf *out, const struct config *c, unsigned flag)
 {
     size_t count = 0;
@@ -109,8 +109,8 @@ static void write_positions(struct buf *out, const struct config *c)
     }
 }
 
-/* Write the heads of layers with LAYER_WIDE, and which layers read the keys and values of
- * others. */
+/* Write the heads of layers with LAYER_WIDE, and which layers read the keys and values of earlier
+ * layers. */
 static void write_heads(struct buf *out, const struct config *c)
 {
     if (config_flags(c) & LAYER_WIDE) {
@@ -191,7 +191,7 @@ static void write_embedding(struct buf *out, const struct config *c)
     if (scale == 1)
         return;
     buf_format(out, "%stimes %g", c->n_word || c->n_segments ? ", " : "", (double)scale);
-    if (scale == sqrtf((float)c->n_embd) && c->norm_offset) /* Gemma */
+    if (scale == sqrtf((float)c->n_embd) && c->norm_offset) /* only Gemma models have both */
         buf_format(out, ", √%zu (Hugging Face rounds it in bf16: %g)", c->n_embd,
                    (double)bf16_value(bf16_round(scale)));
 }
@@ -298,7 +298,8 @@ static void write_copies(struct buf *out, const struct config *c)
                    c->copies.count, c->copies.active);
 }
 
-/* Write the share of an MLP's gates that become 0: "0.95 of the gates in layers 0-9". */
+/* Write the share of gates that become 0 in each MLP: "0.95 in layer 0, 0.95 in layer 1 of the
+ * gates". */
 static void write_sparsity(struct buf *out, const struct config *c)
 {
     for (size_t i = 0; i < c->n_layer && i < CONFIG_FLAGS_MAX; i++)

@@ -17,8 +17,8 @@
 #include "model/gguf/gguf_model.h"
 #include "model/layer.h"
 
-/* The files that are looked for, in this order: one file with all tensors, or an index that names
- * several files. */
+/* The formats of weights, in the order in which they are looked for: either one file with all
+ * tensors, or an index that names several files. */
 static const struct tensor_format {
     const char *single, *index;
     int (*open)(struct safetensors *tensors, const struct folder *folder, const char *name,
@@ -203,7 +203,7 @@ static int check_entry(const struct safetensors_entry *entry, const struct famil
     char expected[PARAMETER_SHAPE_BYTES];
     char found[PARAMETER_SHAPE_BYTES];
     bool one = entry->count == 1 && entry->rank <= 1 && layout->rank == 1 && layout->shape[0] == 1;
-    /* 1 if the file has a row [1, E] as [E] is expected */
+    /* 1 if the file has a row [1, E] where a vector [E] is expected */
     size_t more = layout->rank == 1 && entry->rank == 2 && entry->shape[0] == 1;
     bool same = entry->rank == layout->rank + more &&
                 !memcmp(entry->shape + more, layout->shape, layout->rank * sizeof *layout->shape);
@@ -219,7 +219,7 @@ static int check_entry(const struct safetensors_entry *entry, const struct famil
 
 /* Find a tensor by its name with the family's prefix, or with only a part of the prefix, as in
  * files of a model without a head. A file may also have a wrapper before the name or after the
- * prefix, or the prefix of classifiers for questions or of T5's classifiers. */
+ * prefix, or the prefix "transformer." of some classifiers. */
 static struct found_tensor find_in_wrapper(const struct checkpoint *checkpoint, const char *name,
                                            const struct family_names *names)
 {
@@ -366,8 +366,8 @@ static void find_end(const struct checkpoint *checkpoint, struct config *config)
     config->family = family;
 }
 
-/* Count the layers that should have the tensor of a row, in `all`, and the layers whose tensor is
- * in the file, in `found`. */
+/* Count in *all the layers that should have the tensor that `row` names, and in *found the layers
+ * whose tensor is in the file. */
 static void count_row(size_t *all, size_t *found, const struct checkpoint *checkpoint,
                       const struct config *config, const struct family_row *row)
 {
@@ -433,7 +433,7 @@ static struct safetensors_entry *entry_of(struct checkpoint *checkpoint,
 }
 
 /* Find the tensors of the convolutions of a layer's queries, keys and values, and how many rows
- * each should have; false: none has to be cut. */
+ * each should have. False: they need no new cut, or the layer has no such tensors. */
 static bool find_cuts(struct safetensors_entry *entries[CUTS], size_t rows[CUTS],
                       struct checkpoint *checkpoint, const struct config *config, size_t layer)
 {
@@ -508,8 +508,8 @@ static struct family_layout sines_layout(const struct config *config)
 
 /* --- keys that config.json lacks -------------------------------------------------------------- */
 
-/* A tensor whose shape is not as expected, and the message to which the names of the keys are added
- * that decide about its shape. */
+/* A tensor whose shape is not as expected. The names of the keys of config.json that decide its
+ * shape are added to the message in `err`. */
 struct misfit {
     const struct checkpoint *checkpoint;
     const struct config *config;
@@ -517,8 +517,8 @@ struct misfit {
     struct err *err;
 };
 
-/* Find the layout of the tensor if config.json had the value that the trial gives to a key; rank 0:
- * there is no such tensor. */
+/* Find the layout that the tensor would have if config.json had the value that the trial gives to a
+ * key. Rank 0: there is no such tensor. */
 static int layout_of(struct family_layout *layout, const struct misfit *misfit,
                      const struct json *root, struct family_trial *trial)
 {
@@ -554,7 +554,8 @@ static int layout_of(struct family_layout *layout, const struct misfit *misfit,
     return err_if(failed || !slots);
 }
 
-/* Whether another value of the key that is tried changes the layout of the tensor. */
+/* Whether the tensor would have another layout if the key that the trial tries had another
+ * value. */
 static bool decides(const struct misfit *misfit, const struct json *root,
                     struct family_trial *trial, const struct family_layout *usual)
 {
@@ -583,8 +584,8 @@ static int name_absent(void *context, const struct json *root, struct err *err)
     struct buf names = {0};
     int failed = family_trial_begin(&trial, misfit->config->n_layer, err) ||
                  layout_of(&usual, misfit, root, &trial);
-    const size_t count = trial.count; /* keys that are found only while values are tried are not
-                                       * tried themselves */
+    const size_t count = trial.count; /* number of keys to try; keys that are found only while
+                                       * values are tried are not tried themselves */
     for (trial.key = 0; trial.key < count && !failed; trial.key++)
         if (decides(misfit, root, &trial, &usual))
             add_names(&names, trial.absent[trial.key]);
@@ -663,7 +664,8 @@ int checkpoint_find(struct found_tensor *found, const struct checkpoint *checkpo
     return blame_misfit(checkpoint, config, file, name, err);
 }
 
-/* The rest of a name after `start`, or after the end of `start` that follows one of its dots. */
+/* The rest of a name after `start`. If the name does not begin with `start`, parts of `start` up to
+ * a dot are left out until it does, or until nothing of `start` is left. */
 static const char *name_after(const char *name, const char *start)
 {
     while (*start && strncmp(name, start, strlen(start)) != 0)
@@ -671,8 +673,9 @@ static const char *name_after(const char *name, const char *start)
     return name + strlen(start);
 }
 
-/* The layer in a tensor's name, 12 in "h.12.attn…" and "transformer.h.12.attn…", or -1. The prefix
- * and the wrapper may come first, in any order; `of_encoder`: a layer of the encoder. */
+/* The layer in a tensor's name, 12 in "h.12.attn…" and "transformer.h.12.attn…"; -1: the name has
+ * no layer. The prefix and the wrapper may come first, in any order. `of_encoder`: look for a layer
+ * of the encoder, not of the decoder. */
 static long layer_in(const char *name, const struct config *config, bool of_encoder)
 {
     const struct family_names *names = config->family->names;
@@ -699,8 +702,9 @@ static bool is_no_parameter(const char *name, const struct config *config)
                                             "audio_tower.",  "embed_vision.",
                                             "embed_audio.",  "visual.",
                                             "mtp."};
-    static const int idle[] = {SLOT_K, SLOT_V, SLOT_K_NORM, /* in layers that read the keys of
-                                                             * another layer */
+    static const int idle[] = {SLOT_K, SLOT_V, SLOT_K_NORM, /* layers that read the keys of another
+                                                             * layer do not use these, but may have
+                                                             * them */
                                SLOT_COPY_SCALE};
     static const char *const of_encoders[] = {"pooler.",
                                               "cls.seq_relationship.",
@@ -788,7 +792,8 @@ int checkpoint_check_names(const struct checkpoint *checkpoint, const struct con
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
-/* The index of the first number that is infinite or NaN; the count of numbers if all are finite. */
+/* The index of the first number that is infinite or NaN, which *bad is set to; the count of numbers
+ * if all are finite. */
 static size_t find_bad(const struct safetensors_entry *entry, float *bad)
 {
     float some[DTYPE_BLOCK_MAX];

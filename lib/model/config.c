@@ -238,7 +238,7 @@ int config_edit_apply(struct buf *out, const struct config_edit *edit, const cha
 {
     struct json_cursor cursor;
     uint64_t found = 0;        /* bit i: the text has the key of change i */
-    assert(edit->count <= 64); /* `found` has 64 bits; there are fewer keys */
+    assert(edit->count <= 64); /* `found` has 64 bits, and there are fewer keys than that */
     if (json_cursor_open(&cursor, NULL, text, size, err))
         return -1;
     struct json_cursor inside = cursor;

@@ -19,15 +19,17 @@ struct classifier;
 enum model_kind { MODEL_GPT2, MODEL_ATTENTION, MODEL_TRANSFORMER, MODEL_DECODER };
 
 enum {
-    CONFIG_FLAGS_MAX = 512,    /* most layers in arrays with an element for each layer */
-    CONFIG_UNREAD_BYTES = 256, /* size of `unread`, a text that lists keys */
+    CONFIG_FLAGS_MAX = 512,    /* size of arrays with one element for each layer */
+    CONFIG_UNREAD_BYTES = 256, /* bytes of `unread`, a list of keys as text */
     CONFIG_ENDS_MAX = 8,       /* most end-of-text tokens, and most banned tokens */
     EXPERTS_MAX = 1024,        /* most experts of a layer */
     COPIES_MAX = 16,           /* most copies of the residual stream */
-    PRODUCT_FACTORS_MAX = 10,  /* elements of product_factors.list, with the one that ends it */
+    PRODUCT_FACTORS_MAX = 10,  /* elements of product_factors.list, including the last, which ends
+                                * it */
 };
 
-/* Kinds of sublayers (layer.h). SUBLAYER_ATTEND_SOURCE: attention to the source. */
+/* Kinds of sublayers (layer.h). SUBLAYER_ATTEND_SOURCE is cross-attention to the source text;
+ * SUBLAYER_MIX is a mixer, which keeps a state in place of keys and values. */
 enum sublayer_kind {
     SUBLAYER_ATTEND,
     SUBLAYER_ATTEND_SOURCE,
@@ -44,15 +46,16 @@ enum config_bias {
     BIASED_LOGITS = 8,
     BIASED_TRANSFORM = 16, /* the dense layer before the logits */
     BIASED_EXPERTS = 32,   /* biases of all experts but the shared one */
-    BIASED_DOWN = 64,      /* only the last layer of the MLP */
+    BIASED_DOWN = 64,      /* only the second linear layer of the MLP */
     BIASED_MIXER_IN = 128, /* the input layer of mixers */
     BIASED_MIXER_OUT = 256,
     BIASED_CONVOLUTION = 512,
     BIASED_ALL = 7
 };
 
-/* The end of a model: the result that follows its last layer. In all models but encoder-decoders,
- * weights_open learns this from the tensors of the file. */
+/* What a model computes after its last layer. The reader of config.json sets it, and
+ * weights_open corrects it by the tensors in the file: those of a classifier or, in an encoder,
+ * of another head. */
 enum model_end {
     END_LOGITS,        /* logits of the next token */
     END_MASKED,        /* logits of the token at each position, after a dense layer (BERT) */
@@ -62,8 +65,8 @@ enum model_end {
     END_STREAM,        /* nothing: the residual stream is the output */
 };
 
-/* Which logits are the model's answer: of the first token, the mean over all tokens (which then
- * replaces each token's logits), of the last token, or of each token. */
+/* Which logits are a classifier's answer: those of the first token, their mean over all tokens
+ * (which then replaces each token's logits), those of the last token, or those of each token. */
 enum class_answer { ANSWER_OF_FIRST, ANSWER_OF_MEAN, ANSWER_OF_LAST, ANSWER_OF_EACH };
 
 /* Properties of single layers, as bits. */
@@ -72,7 +75,7 @@ enum layer_flag {
     LAYER_UNROTATED = 2,    /* queries and keys have no rotary embedding */
     LAYER_ROTARY_LOCAL = 4, /* the rotary embedding is `rotary_local`, not `rotary` */
     LAYER_FIRST_PLAIN = 8,  /* there is no norm before attention */
-    LAYER_WIDE = 16,        /* heads have the sizes in `wide` */
+    LAYER_WIDE = 16,        /* heads have the sizes of config.wide */
     LAYER_MIXER = 32,       /* a mixer is in place of attention */
     LAYER_NO_MLP = 64,      /* the layer has no MLP: attention or a mixer alone */
     LAYER_MLP_ALONE = 128,  /* the layer has an MLP alone: neither attention nor a mixer */
@@ -81,8 +84,8 @@ enum layer_flag {
 /* Norms of queries and keys: each head by itself, with the same scales [dk], before the rotary
  * embedding, unless a field says otherwise. */
 struct head_norm {
-    bool q, k;  /* there are norms of queries, of keys */
-    bool whole; /* all heads together, as one row */
+    bool q, k;  /* whether queries (q) and keys (k) have a norm */
+    bool whole; /* one norm of all heads together, as one row */
     bool own;   /* each head has scales of its own */
     bool shift;
     bool after_rotary;
@@ -96,18 +99,20 @@ struct wide_heads {
     bool v_is_k;
 };
 
-/* Copies of the residual stream (AltUp). A layer works on one copy, `active`: it predicts all
- * copies from all, and then corrects the predictions by its result for the active copy. */
+/* Copies of the residual stream (AltUp). A layer works on one copy, `active`: it predicts each copy
+ * from all copies, and then corrects these predictions by its result for the active copy. */
 struct stream_copies {
     size_t count, active; /* number of copies (0: one stream, as usual) and the index of the active
                            * one */
     bool scaled;          /* the corrected copy is multiplied by a vector before it is read */
 };
 
-/* Least mean square of a copy where the copy is scaled to the mean square of another one. */
+/* Lower limit of a copy's mean square, when the copy is scaled to the mean square of another
+ * copy. */
 #define COPY_LEAST_SQUARE 1e-5
 
-/* The bias of the scores, by the key's position or its distance from the query. */
+/* The bias that is added to scores. It depends on the key's position or its distance from the
+ * query. */
 enum score_bias {
     NO_BIAS,
     BIAS_ALIBI,          /* slope · position of the key, after the scale (Press et al., 2021) */
@@ -123,8 +128,8 @@ enum bias_terms {
     TERM_KEYS = 1,    /* queries times the keys that are made of distances */
     TERM_QUERIES = 2, /* keys times the queries that are made of distances */
     TERM_LOG = 4,     /* far distances share vectors, in ranges that grow logarithmically */
-    TERM_SHARED = 8,  /* distances have the matrices of tokens; else they have matrices of their
-                       * own */
+    TERM_SHARED = 8,  /* distance vectors go through the query and key matrices of tokens; else
+                       * through matrices of their own */
     TERM_NORMED = 16, /* the table of distances goes through a norm */
 };
 
@@ -147,8 +152,9 @@ enum router {
     ROUTER_OF_ALL,    /* weights are the softmax of z over all experts; the largest are chosen */
     ROUTER_OF_CHOSEN, /* the experts with the largest z are chosen; weights: softmax over these */
     ROUTER_SIGMOID,
-    ROUTER_ONE_BY_ONE, /* the best of the experts that are left is chosen, again and again; its
-                        * weight is its softmax among experts with a logit near its own */
+    ROUTER_ONE_BY_ONE, /* experts are chosen one after another, each the best of those not yet
+                        * chosen; its weight is its softmax among experts with a logit near its
+                        * own */
 };
 
 /* A mixture of experts: some layers choose a few experts for each token instead of one MLP. */
@@ -156,16 +162,18 @@ struct mixture {
     size_t experts;                          /* E: number of experts; 0: the model has no mixture */
     unsigned short chosen[CONFIG_FLAGS_MAX]; /* number of experts for each token, for each layer; 0:
                                               * the layer has a plain MLP */
-    /* Hidden channels of an expert, and of the shared expert, which all tokens use (0: there is
-     * none). */
+    /* inner: hidden channels of an expert; shared_inner: hidden channels of the shared expert,
+     * which all tokens use (0: there is no shared expert). */
     size_t inner, shared_inner;
-    size_t latent; /* channels of a narrow vector that experts read and write; 0: the stream's */
-    /* Number of groups of neighbouring experts, and of how many groups a token may use experts. */
+    size_t latent; /* channels of a narrow vector that experts read and write; 0: experts read and
+                    * write the stream */
+    /* groups: number of groups of neighbouring experts; chosen_groups: number of groups from which
+     * the experts of a token may come. */
     size_t groups, chosen_groups;
     enum router router;
-    float factor;      /* the weights are multiplied by it; 0: they are not */
+    float factor;      /* factor of the weights; 0: there is none */
     float near;        /* ROUTER_ONE_BY_ONE: the relative distance up to which a logit is near */
-    bool renormalised; /* weights are divided by their sum, but at least by `least` */
+    bool renormalised; /* weights are divided by their sum, or by `least` if the sum is smaller */
     float least;
     float more;       /* added to the sum of weights before they are divided by it */
     bool corrected;   /* a vector is added to scores when experts are chosen, but not to their
@@ -189,7 +197,8 @@ enum mixer_update {
     MIXER_DELTA,    /* S = a S + b k (v - (a S)ᵀ k)ᵀ (gated delta rule) */
 };
 
-/* The strength b: the step, the logistic function of a product, or twice that function. */
+/* How a mixer makes the strength b of a token: b is the step, the logistic function of a product,
+ * or twice that function. */
 enum mixer_strength { STRENGTH_STEP, STRENGTH_LOGISTIC, STRENGTH_TWICE };
 
 /* The function that is applied to a gate before the gate multiplies the context. */
@@ -210,7 +219,7 @@ struct mixer {
     bool only_v; /* only values are convolved; queries, keys and steps are made from the
                        * result */
     bool unit;   /* queries and keys are scaled to length 1; queries are then divided by √dk */
-    bool inner_norms; /* there are norms of queries, keys and narrow steps */
+    bool inner_norms; /* queries, keys and the narrow vectors of steps go through norms */
     bool plain_norms; /* the inner norms have no scales */
     size_t step_rank; /* channels of the narrow vector from which steps are made; 0: none */
     bool step_each;   /* each channel of a key has a step; else each head has one */
@@ -221,10 +230,11 @@ struct mixer {
     enum gate gate;   /* the function of the gate, which multiplies the context */
     size_t gate_rank; /* channels of the narrow vector from which the gate is made; 0: none */
     bool gate_first;  /* the gate multiplies before the norm, not after it */
-    /* There is a norm of the context: of each head, all with the same scales, or of `out_groups`
-     * groups. */
+    /* There is a norm of the context: one for each head, all with the same scales, or one for each
+     * of `out_groups` groups of channels. */
     bool out_norm;
-    size_t out_groups; /* number of groups of channels that are normed apart; 0: each head is */
+    size_t out_groups; /* number of groups of channels, each with a norm of its own; 0: each head is
+                        * one group */
     float epsilon;     /* epsilon of the mixer's norms; 0: the same as in other norms */
     bool beside;       /* in all layers the mixer is parallel to attention, behind one norm */
     enum block_style style; /* block style of layers with a mixer in place of attention */
@@ -249,7 +259,7 @@ static inline size_t mixer_convolved(const struct mixer *m)
     return only_v ? m->heads * m->d_v : mixer_channels(m);
 }
 
-/* Whether each channel is a head. */
+/* Whether each value channel is a head of its own. */
 static inline bool mixer_of_channels(const struct mixer *m)
 {
     return m->heads && m->d_v == 1;
@@ -276,53 +286,58 @@ struct product_factors {
     } list[PRODUCT_FACTORS_MAX]; /* ends with an element whose factor is 0 */
 };
 
-/* How tokens are chosen after a source, as in transformers. max_length and min_length count all
- * tokens of the decoder, max_new and min_new only the tokens after the start token. */
+/* How an encoder-decoder generates a text, with the rules of Hugging Face's transformers.
+ * max_length and min_length count all tokens of the decoder, max_new and min_new only the tokens
+ * after the start token. */
 struct generation_rules {
-    size_t max_length, max_new, min_length, min_new; /* numbers of tokens; 0: no limit */
+    size_t max_length, max_new, min_length, min_new; /* numbers of tokens; 0: not set */
     size_t beams;                                    /* number of texts in a beam search; 0 and 1:
                                                       * no search */
     double length_penalty; /* a text's score is its log-probability / (new tokens)^penalty */
-    enum { EARLY_NO, EARLY_YES, EARLY_NEVER } early; /* EARLY_…: when a search ends */
+    enum { EARLY_NO, EARLY_YES, EARLY_NEVER } early; /* early_stopping of a beam search: false, true
+                                                      * or "never" */
     size_t no_repeat; /* an n-gram of this length may occur only once; 0: no limit */
     /* Forced tokens: `first` after the start token, `last` at the limit of length; -1: none. */
     long long first, last;
     long long banned[CONFIG_ENDS_MAX];
     size_t banned_count;
-    bool renormalised; /* probabilities sum to 1 again after these rules */
+    bool renormalised; /* probabilities are divided by their sum again after these rules */
 };
 
-/* features.c lists each field. */
+/* A model's architecture. features.c must list each of these fields. */
 struct config {
     enum model_kind kind;
-    size_t vocab_size;      /* V */
-    size_t n_positions;     /* P; 0: any number of tokens */
-    size_t n_embd;          /* C */
-    size_t n_layer;         /* L; with an encoder: layers of the decoder */
+    size_t vocab_size;      /* V: number of tokens in the vocabulary */
+    size_t n_positions;     /* P: most tokens in a text; 0: no limit */
+    size_t n_embd;          /* C: channels of the residual stream */
+    size_t n_layer;         /* L: number of layers; with an encoder, of the decoder */
     size_t n_encoder_layer; /* number of layers in the encoder; 0: no encoder */
-    size_t n_head;          /* H */
-    size_t n_kv_head;       /* Hkv, a divisor of H */
+    size_t n_head;          /* H: query heads of a layer */
+    size_t n_kv_head;       /* Hkv: key/value heads, a divisor of H */
     size_t d_k, d_v;        /* channels of one head */
     size_t d_out;           /* columns of W_O in a model that is attention alone */
     size_t n_inner;         /* hidden channels of the MLP */
     enum activation activation;
     struct wide_heads wide;            /* heads of layers with LAYER_WIDE */
     unsigned inners[CONFIG_FLAGS_MAX]; /* hidden channels of a layer's MLP; 0: n_inner */
-    /* given: channels of the input that each layer has of its own (0: none), from a table of tokens
-     * with given_rows rows. */
+    /* given: channels of an extra input that each layer has for each token (0: there is none);
+     * given_rows: rows of the table from which these inputs come. */
     size_t given, given_rows;
-    bool given_lenient; /* a token id beyond that table gets row 0; else it is refused */
+    bool given_lenient; /* a token id beyond the table of extra inputs gets row 0; else it is
+                         * refused */
     bool layer_scale;   /* each layer has a number that multiplies the stream after it */
     struct stream_copies copies;
     size_t laurel;                    /* channels of a low-rank branch parallel to attention; 0:
                                        * none */
     float sparsity[CONFIG_FLAGS_MAX]; /* share of a layer's MLP gates that become 0; 0: the gates
                                        * stay */
-    size_t n_borrowing;     /* so many last layers read the keys and values of an earlier layer */
+    size_t n_borrowing;     /* number of last layers that read the keys and values of an earlier
+                             * layer */
     size_t n_encoder_inner; /* hidden channels of the encoder's MLPs; 0: n_inner */
     size_t n_encoder_head;  /* heads in the encoder's layers; 0: as many as in the decoder */
     size_t n_encoder_vocab; /* rows of the encoder's table of tokens; 0: it uses the decoder's */
-    bool xielu;             /* instead of `activation`: xIELU, with parameters in each layer */
+    bool xielu;             /* the activation is xIELU, with parameters in each layer, not
+                             * `activation` */
     float embedding_scale;  /* token embeddings are multiplied by it */
     bool drops_masks;       /* masked tokens have an embedding of 0 (embed_rule.drops_masks in
                              * layer.h) */
@@ -335,7 +350,7 @@ struct config {
     float scale;         /* scale of the scores */
     bool scale_by_layer; /* scores are also divided by the layer's number, from 1 */
     bool tied;           /* the unembedding is tied to the embedding */
-    bool lacks_unembed;  /* not tied, but the weights lack an unembedding: as if tied */
+    bool lacks_unembed;  /* not tied, but the file has no unembedding: the embedding is used */
     bool causal;         /* a query attends to itself and earlier tokens */
     bool cross;          /* queries attend to a second text, the source */
     /* There are projections to queries, keys and values; else all three are the input. */
@@ -350,7 +365,8 @@ struct config {
     bool counted;                /* positions count only tokens that are not padding */
     long long padding_id;        /* id of the padding token, if `counted` */
     size_t n_segments;           /* rows of the table of segments; 0: none */
-    /* n_group groups of group_layers layers; each group is run several times. 0: no groups. */
+    /* Layers that share parameters: n_group groups of group_layers layers, each group run several
+     * times. 0: no groups. */
     size_t n_group, group_layers;
     bool embedding_norm; /* there is a norm of the embedding */
     bool adds_twice;     /* the output of attention is norm(x + attention(x)) */
@@ -378,13 +394,13 @@ struct config {
     enum score_bias score_bias;
     unsigned short bias_buckets; /* BIAS_BUCKETS: rows of its table; BIAS_DISENTANGLED: half its
                                   * rows */
-    unsigned short bias_reach;   /* all larger distances have the same bias */
+    unsigned short bias_reach;   /* all distances of at least this have the same bias */
     unsigned char bias_terms;    /* BIAS_DISENTANGLED: bits of enum bias_terms */
     bool bias_by_layer;          /* each layer has its own table; else all layers share one */
     struct rotary rotary, rotary_local;
     size_t window;
-    bool sinks;                 /* each head's softmax has one more score, of no key, which is a
-                                 * parameter */
+    bool sinks;                 /* each head's softmax has one more score, a parameter that belongs
+                                 * to no key */
     float score_cap, logit_cap; /* scores and logits become cap · tanh(x / cap); 0: they stay */
     /* The outputs of sublayers are multiplied by these factors, for each sublayer_kind; 0: they are
      * not. */
@@ -397,19 +413,21 @@ struct config {
     long long bos_id, eos_id; /* start and end token of a text; -1: none */
     long long more_ends[CONFIG_ENDS_MAX - 1]; /* end-of-text tokens in addition to eos_id */
     size_t more_end_count;
-    struct generation_rules generation; /* for a model with an encoder */
+    struct generation_rules generation; /* read only for a model with an encoder */
     enum model_end end;
     enum activation end_activation;      /* activation of the dense layer before the logits */
     size_t n_class;                      /* END_CLASSES: number of classes */
-    const struct classifier *classifier; /* END_CLASSES: family.h */
-    enum class_answer answers;           /* END_CLASSES: whose logits are the answer */
+    const struct classifier *classifier; /* the classifier (family.h); NULL: the model is not a
+                                          * classifier */
+    enum class_answer answers;           /* END_CLASSES: which tokens' logits are the answer */
     enum activation class_activation;    /* activation of the dense layer before classes, if
                                        * config.json names it */
     double initializer_range;            /* standard deviation of initial weights */
     char unread[CONFIG_UNREAD_BYTES];    /* keys of config.json that were not read (family.h) */
-    struct mechanism mechanism;          /* from options, not config.json; all zero: none */
-    struct description *description; /* the layers (layer.h) that all this describes; NULL before
-                                       * config_describe */
+    struct mechanism mechanism;          /* changes of attention by options, not by config.json; all
+                                          * zero: none */
+    struct description *description; /* the layers (layer.h) that config_describe makes from all
+                                      * other fields; NULL before that */
 };
 
 /* Read `config.json` of a folder, or parse its text. An error about a field names the field. */
@@ -417,20 +435,20 @@ int config_open(struct config *config, const struct folder *folder, struct err *
 int config_parse(struct config *config, const char *text, size_t size, struct err *err);
 
 /* config_most_heads: the most heads of any layer; config_layers: the number of layers of decoder
- * and encoder together. Where one index counts them all, the decoder's layers come first. */
+ * and encoder together. In an index over all these layers, the decoder's layers come first. */
 size_t config_most_heads(const struct config *config);
 size_t config_layers(const struct config *config);
 
-/* Whether a text attends only to the source. In a model with an encoder it also attends to
- * itself. */
+/* Whether a text attends only to the source. False for a model with an encoder, where the text also
+ * attends to itself. */
 static inline bool config_is_cross(const struct config *config)
 {
     return config->cross && !config->n_encoder_layer;
 }
 
-/* config_classifies: whether the model answers with classes or a number instead of tokens. The
- * others: whether a text has a source; whether some layers have a mixer in place of attention; how
- * many copies of the stream there are (0: one stream). */
+/* config_classifies: whether the model answers with classes or a number, not with tokens.
+ * config_reads_source: whether a text has a source. config_keeps_state: whether some layers have a
+ * mixer. config_copies: the number of copies of the stream; 0: there is one stream. */
 static inline bool config_classifies(const struct config *config)
 {
     return config->n_class > 0;
@@ -456,7 +474,8 @@ static inline size_t config_copies(const struct config *config)
 bool config_rotates(const struct config *config);
 const struct rotary *config_rotary(const struct config *config, size_t layer);
 
-/* Whether positions are added to embeddings. False in a model that is attention alone. */
+/* Whether position embeddings, learned or sinusoidal, are added to token embeddings. For a model
+ * that is attention alone the result means nothing: it has no positions. */
 static inline bool config_adds_positions(const struct config *config)
 {
     bool biased = config->score_bias != NO_BIAS &&
@@ -499,23 +518,24 @@ static inline bool config_starts_anywhere(const struct config *config)
     return !config->given && !config->n_borrowing && !config->copies.count;
 }
 
-/* How many of a stack of `layers` layers have parameters of their own. */
+/* The number of layers with parameters of their own, in a stack of `layers` layers. It is smaller
+ * than `layers` only if layers share parameters (n_group). */
 size_t config_own_layers(const struct config *config, size_t layers);
 
-/* The most keys that a query of the layer attends to: its own and earlier ones; later ones, if
- * there are any, are not counted. 0: no limit. */
+/* The most keys that a query of the layer attends to, counting the query's own position and earlier
+ * ones, but not later ones. 0: no limit. */
 size_t config_window(const struct config *config, size_t layer);
 
-/* The position of a token without position_offset. It is the token's index or, if `counted`, the
- * number of tokens before it that are not padding; then SIZE_MAX for padding. */
+/* The position of a token, without position_offset: its index or, if config->counted, the number of
+ * tokens before it that are not padding. Then padding itself has the position SIZE_MAX. */
 size_t config_position(const struct config *config, const uint32_t *ids, size_t token);
 
 /* Whether the unembedding is the token embedding: `tied` or `lacks_unembed`. */
 bool config_ties(const struct config *config);
 
 /* Read the end-of-text tokens from generation_config.json, if the folder has this file: chat models
- * have the end of a message there. For a model with an encoder also read how tokens are chosen,
- * which older models have in config.json. */
+ * name the end of a message there. For a model with an encoder also read config->generation, which
+ * older models have in config.json. */
 int config_read_generation(struct config *config, const struct folder *folder, struct err *err);
 
 /* Whether texts begin with a start token: the model has an encoder, and its decoder a start
@@ -548,17 +568,18 @@ struct config_edit {
     size_t count;
 };
 
-/* Read `KEY=VALUE,KEY=VALUE` and add these changes of a config.json to `edit`, in `arena`. Keys
- * that are not in the list keep their text, even those that this program does not read. A value
- * that is not JSON is a text. If a key has two values the later one counts. Errors are usage errors
- * of --set. */
+/* Read `KEY=VALUE,KEY=VALUE` and add these changes of a config.json to `edit`, in `arena`. A value
+ * that is not JSON becomes a text. If a key has two values the later one counts. Keys of
+ * config.json that are not in `list` will keep their values, even if this program does not read
+ * them. Errors are usage errors of --set. */
 int config_edit_read(struct config_edit *edit, const char *list, struct arena *arena,
                      struct err *err);
 
-/* Append the changed text: a key that is there, or its alias, gets the new value; others are
- * added. */
+/* Append to `out` the config.json `text` with the changes. A key that the text has, by its name or
+ * an alias, gets the new value; a key that it lacks is added. */
 int config_edit_apply(struct buf *out, const struct config_edit *edit, const char *text,
                       size_t size, struct err *err);
 
-/* Refuse changes that a model of this kind does not read. Errors are usage errors of --set. */
+/* Refuse changes of keys that a model of the config's kind does not read. Errors are usage errors
+ * of --set. */
 int config_edit_check(const struct config_edit *edit, const struct config *config, struct err *err);

@@ -1,4 +1,4 @@
-/* Reads config.json: finds the family of its model_type, which reads the rest. */
+/* Reads config.json: finds the family of its model_type, which then reads all other keys. */
 #include <string.h>
 
 #include "base/file.h"

@@ -7,7 +7,7 @@
 
 /* Bits of the purposes that support a feature. */
 enum {
-    PASS = 1 << TO_RUN, /* and whatever needs only the values of a pass */
+    PASS = 1 << TO_RUN, /* running, and all commands that need only the values of a pass */
     TRAIN = 1 << TO_TRAIN,
     WALK = PASS | 1 << FOR_GRADIENTS | TRAIN,
     RUN = WALK | 1 << FOR_SCORES,

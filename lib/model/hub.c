@@ -9,7 +9,7 @@
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* Models whose names are older than the owners in names, by the owner that each now has. */
+/* Old names of models, which have no owner, grouped by the owner that each model has today. */
 static const struct owner_row {
     const char *owner, *models; /* names of models, with spaces between them */
 } owners[] = {
@@ -51,7 +51,8 @@ static const char *find_owner(const char *model)
     return NULL;
 }
 
-/* Put the owner and a slash before a name from the table. There is room for both. */
+/* Put the owner and a slash before a name from the table `owners`. name->model has room for all of
+ * these. */
 static void add_owner(struct hub_name *name, const char *owner)
 {
     size_t size = strlen(owner);
@@ -112,7 +113,7 @@ bool hub_guess(struct hub_name *name, const char *text)
         if (strncmp(path, addresses[i], strlen(addresses[i])) == 0)
             path += strlen(addresses[i]);
     bool is_address = path != text;
-    /* a folder in this directory that does not exist yet */
+    /* `./NAME` without such a folder may mean the model NAME */
     if (strncmp(path, "./", 2) == 0 && !strchr(path + 2, '/'))
         path += 2;
     if (!(is_address ? parse_address : parse_name)(name, path))
@@ -129,7 +130,8 @@ bool hub_guess(struct hub_name *name, const char *text)
 
 /* --- the cache -------------------------------------------------------------------------------- */
 
-/* Environment variables with the cache's location; the first that is set counts. */
+/* Environment variables that may say where the cache is; the first one that is set counts. `folder`
+ * is added to its value. */
 static const struct cache_row {
     const char *variable, *folder;
 } caches[] = {
@@ -140,12 +142,12 @@ static const struct cache_row {
     {"HOME", "/.cache/huggingface/hub"},
 };
 
-/* Name of a model's folder in the cache: models--OWNER--NAME. */
+/* Beginning of the name of a model's folder in the cache; the whole name is models--OWNER--NAME. */
 #define FOLDER "models--"
 
-enum { COMMIT_BYTES = 128 }; /* limit of a commit's length, which is 40 today */
+enum { COMMIT_BYTES = 128 }; /* size of a commit's name, with its NUL; today it has 40 characters */
 
-/* Set *path to the folder of the cache; *path is unchanged if no variable has it. */
+/* Set *path to the folder of the cache; *path is unchanged if no variable is set. */
 static int find_cache(const char **path, struct arena *arena, struct err *err)
 {
     const char *home = getenv("HOME");

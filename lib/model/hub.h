@@ -23,9 +23,9 @@ struct hub_name {
     char revision[HUB_REVISION_BYTES]; /* empty: the branch main */
 };
 
-/* Guess the model of the Hub that an unknown name means: `owner/model`, an old name such as `gpt2`
- * or `bert-base-uncased`, the address of a model's page. False for other names and for paths into
- * existing directories. */
+/* Guess the model of the Hub that an unknown name means. The name may be `owner/model`, an old name
+ * such as `gpt2` or `bert-base-uncased`, or the address of a model's page. False for other names
+ * and for paths into existing directories. */
 bool hub_guess(struct hub_name *name, const char *text);
 
 /* Find the directory of a model in the cache. As in huggingface_hub, the cache is $HF_HUB_CACHE or

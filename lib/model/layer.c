@@ -90,7 +90,7 @@ static struct score_rule make_score(const struct config *c, const struct head_ru
     };
     rule.scale = rule.base_scale;
     if (rule.kind == ATTENTION_SPARSE && branch == BRANCH_CROSS)
-        rule.kind = ATTENTION_DENSE; /* a pattern is for attention of a text to itself */
+        rule.kind = ATTENTION_DENSE; /* patterns are only for self-attention */
     if (rule.kind == ATTENTION_SPARSE)
         rule.pattern = &m->pattern;
     if (score_bends(&rule))
@@ -116,8 +116,7 @@ static bool has_mlp(const struct config *c, size_t layer)
     return c->style != STYLE_BARE && !(config_layer_flags(c, layer) & LAYER_NO_MLP);
 }
 
-/* Make a sublayer with its norms and the sites around it. `sum`: the site of the stream after
- * it. */
+/* Make a sublayer with its norms and the sites of its input, its output and the stream after it. */
 static struct sublayer make_sublayer(const struct config *c, enum sublayer_kind kind,
                                      enum site_branch branch, size_t layer)
 {
@@ -157,7 +156,7 @@ static struct sublayer make_sublayer(const struct config *c, enum sublayer_kind 
 }
 
 /* Make the sublayer that adds norm(W · (gate(x) · the layer's own input)) to x. If the stream has
- * copies, the sublayer replaces x instead. */
+ * copies, the sublayer's output replaces x and is added to copies. */
 static struct sublayer make_given(const struct config *c)
 {
     return (struct sublayer){
@@ -285,7 +284,7 @@ static struct layer make_layer(const struct config *c, enum site_branch stack, s
     if (c->given)
         list[made.all++] = make_given(c);
     struct sublayer *last = &list[made.all - 1];
-    /* then the sublayer of the layer's own input is left out as well */
+    /* --without mlp also leaves out the sublayer of the layer's own input, after the MLP */
     if (made.count && mechanism_lacks(&c->mechanism, BLOCK_MLP)) {
         last = &list[made.count - 1];
         enum site *end = last->norm_after ? last->at_after : last->at_sum;
@@ -396,7 +395,7 @@ static struct unembed_rule make_end(const struct config *c)
     return rule;
 }
 
-/* Make a stack. Its layers become made->layers[first] and those that follow. */
+/* Make a stack, whose layers are made->layers from index `first` on. */
 static struct stack make_stack(const struct config *c, enum site_branch branch,
                                struct description *made, size_t first)
 {

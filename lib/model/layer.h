@@ -6,18 +6,19 @@
  *
  *     const struct layer *l = layer_of(config, BRANCH_TEXT, layer);
  *     for (const struct sublayer *s = l->sublayers; s < l->sublayers + l->count; s++) {
- *         y = s->norm_before ? norm(x) : x; (s->reads: or an earlier sublayer's input) out =
- *         s->kind == SUBLAYER_MLP ? mlp(y) : attention(y); x = x + s->factor * (s->norm_out ?
- *         norm(out) : out); (s->adds_twice: norm(x + out))
- *             (s->replaces: without x; s->adds_to_normed: y + …)
+ *         y = s->norm_before ? norm(x) : x;        (s->reads: or norm(x) of an earlier x)
+ *         out = s->kind == SUBLAYER_MLP ? mlp(y) : attention(y);
+ *         x = x + s->factor * (s->norm_out ? norm(out) : out);
+ *             (s->adds_twice: norm(x + out) in place of norm(out))
+ *             (s->replaces: without x; s->adds_to_normed: y + … in place of x + …)
  *         x = s->sum_factor * (s->adds_input ? x + y : x);
  *         x = s->scales ? number of the layer · x : x;
  *         x = s->norm_after ? norm(x) : x;
  *     }
  *
- * With copies of the stream (stack.copies) x is the active one of the copies that the layer
- * predicts. s->corrects: x then corrects all, and is the active one again; s->spreads: x is added
- * to all but the first. */
+ * With copies of the stream (stack.copies) the layer first predicts all copies, and x is the active
+ * copy. s->corrects: after this sublayer x corrects all copies, and the corrected active copy
+ * becomes x. s->spreads: the sublayer's output is added to all copies but the first. */
 #pragma once
 
 #include <assert.h>
@@ -37,8 +38,8 @@ struct head_rule {
         HEADS_AS_IS,     /* each head gets the same part of the input as query, key and value */
     } by;
     unsigned short kv_layer; /* the layer whose keys and values are read */
-    bool borrows;            /* the layer is an earlier one: this layer has no keys and values to
-                              * compute or edit */
+    bool borrows;            /* kv_layer is an earlier layer: this layer computes no keys and
+                              * values, and none can be edited */
     bool v_is_k;             /* values are the projected keys, before their norm and rotation */
     size_t heads, kv_heads, d_k, d_v;
     /* Channels of the narrow vectors for queries, and for keys and values; 0: there is none. */
@@ -55,8 +56,9 @@ struct head_rule {
     float differ;
 };
 
-/* context_heads: the number of contexts; context_width: channels of one. context_map: the site of
- * the weights that multiply the values; context_out: the site that the output projection reads. */
+/* context_heads: the number of contexts; context_width: the channels of one context. context_map:
+ * the site of the weights that multiply the values; context_out: the site that the output
+ * projection reads. */
 static inline size_t context_heads(const struct head_rule *rule)
 {
     return rule->differ > 0 ? rule->heads / 2 : rule->heads;
@@ -67,15 +69,15 @@ static inline size_t context_width(const struct head_rule *rule)
     return rule->differ > 0 ? 2 * rule->d_v : rule->d_v;
 }
 
-/* At which head's place in contexts [T, H · dv] the context of a head's own values begins. */
+/* The index of the block of dv columns, in contexts [T, H · dv], for the values of one head. */
 static inline size_t context_column(const struct head_rule *rule, size_t head)
 {
     const size_t contexts = context_heads(rule);
     return head % contexts * (rule->heads / contexts) + head / contexts;
 }
 
-/* Make values [K / 2, keys, 2 dv] for contexts of two heads from v [K, keys, dv]. The two contexts
- * for a pair of key/value heads follow one another, as in kv_head_of. */
+/* Join the values v [K, keys, dv] of key/value heads i and i + K/2 side by side, as values [K/2,
+ * keys, 2 dv]: the contexts of two heads read such rows. */
 void context_values(float *values, const float *v, const struct head_rule *rule, size_t keys);
 
 static inline enum site context_map(const struct head_rule *rule)
@@ -108,9 +110,9 @@ struct mlp_rule {
     bool sparse; /* gate = max(gate - mean of the row - deviations · standard deviation of the row,
                   * 0) */
     float deviations;
-    float clamp, up_offset; /* the product is act(min(gate, clamp)) · (up limited to ±clamp, +
-                             * up_offset); 0: neither */
-    float gate_slope;       /* as gate_slope in struct config */
+    float clamp, up_offset; /* the hidden channels are act(min(gate, clamp)) · (up limited to
+                             * ±clamp, plus up_offset); 0: no limit, nothing added */
+    float gate_slope;       /* s of quick_gelu, x · logistic(s · x), with `clamp`; 0: 1.702 */
     size_t inner;
     const struct mixture *mixture; /* NULL: one MLP, no experts */
     size_t chosen;                 /* number of experts for each token */
@@ -128,11 +130,11 @@ struct sublayer {
     enum sublayer_kind kind;
     enum site_branch branch; /* the branch whose sites and parameters the sublayer has */
     enum sublayer_input reads;
-    enum slot_id norm;   /* the slot of its norm, which is of the input or of the sum */
+    enum slot_id norm;   /* the slot of the norm before the sublayer, or of the sum */
     bool norm_before;    /* the input goes through a norm */
     bool norm_out;       /* the output goes through a norm before it is added */
     bool adds_twice;     /* norm_out is a norm of the sum of stream and output, not of the output */
-    bool norm_after;     /* the sum goes through a norm, and the stream is the result */
+    bool norm_after;     /* the sum goes through a norm, whose result is the new stream */
     bool adds_to_normed; /* the output is added to the normed input, not to the stream (BLOOM) */
     bool replaces;       /* there is no residual connection: the output replaces the stream */
     bool adds_input;     /* the sublayer's input is added to the sum as well */
@@ -142,7 +144,8 @@ struct sublayer {
     float sum_factor; /* the sum is multiplied by it */
     /* Ids of sites, which are the same in all branches; SITE_EMBEDDING: there is no such site. */
     enum site at_input, at_out, at_out_norm;
-    enum site at_sum[3], at_after[3]; /* the stream before norm_after, and after it */
+    enum site at_sum[3], at_after[3]; /* at_sum: sites of the stream before norm_after; at_after:
+                                       * after it */
     struct head_rule head;
     struct score_rule score;
     struct mlp_rule mlp;
@@ -170,7 +173,7 @@ const struct sublayer *layer_attention(const struct layer *layer, enum site_bran
 const struct sublayer *layer_mixer(const struct layer *layer);
 
 /* sublayer_end: the last site of the stream after a sublayer, or SITE_EMBEDDING if it has none.
- * sublayer_stream_branch: the branch that has such a site after the sublayer. */
+ * sublayer_stream_branch: the branch that has site `id` of the stream after a sublayer. */
 enum site sublayer_end(const struct sublayer *sublayer);
 enum site_branch sublayer_stream_branch(const struct sublayer *sublayer, enum site id);
 
@@ -197,10 +200,10 @@ struct embed_rule {
     long long padding; /* the token id of padding, whose row is just before the row
                                * `first` */
     size_t segments;   /* rows of the table of segments; 0: none */
-    /* given: channels of the input that each layer has of its own (0: none), from a table of tokens
-     * with given_rows rows. */
+    /* given: channels of an extra input that each layer has for each token (0: there is none);
+     * given_rows: rows of the table from which these inputs come. */
     size_t given, given_rows;
-    bool given_lenient; /* as given_lenient in struct config */
+    bool given_lenient; /* a token id beyond that table gets row 0; else it is refused */
     bool norm;
     /* PROJECT_TOKENS: the token's row alone is projected; PROJECT_LAST: the whole sum is */
     enum { PROJECT_NEVER, PROJECT_TOKENS, PROJECT_LAST } project;
@@ -226,14 +229,13 @@ struct unembed_rule {
                     * SITE_EMBEDDING: none */
 };
 
-/* A stack of layers with both its ends, the embedding and what follows the layers: the text's stack
- * (BRANCH_TEXT) or the source's (BRANCH_SOURCE). If the source's has no layers, the source is only
- * embedded. */
+/* A stack of layers with its embedding and its unembedding: the text's stack (BRANCH_TEXT) or the
+ * source's (BRANCH_SOURCE). If the source's stack has no layers, the source is only embedded. */
 struct stack {
     enum site_branch branch;
-    size_t width, layers, heads; /* heads: the most of any layer */
+    size_t width, layers, heads; /* heads: the most heads of any layer */
     const struct layer *layer;   /* [layers] */
-    struct head_rule head;       /* for sizes, where a layer has no attention */
+    struct head_rule head;       /* gives sizes for a layer that has no attention */
     struct stream_copies copies;
     struct embed_rule embed;
     struct unembed_rule unembed;
@@ -245,11 +247,12 @@ struct layer_points;
 struct description {
     const struct config *owner; /* frees the description; copies of this config only borrow it */
     struct stack text, source;
-    struct model_point *points; /* the first pass_count points in the order of the pass, then
-                                 * effective ones */
+    struct model_point *points; /* the first pass_count points, in the order of the pass, then the
+                                 * effective points */
     size_t point_count, pass_count, point_room;
-    struct layer_points *of_layer; /* for each layer in `layers` */
-    /* The sites that some layer or the model has. pass_sites: without effective sites. */
+    struct layer_points *of_layer; /* the points of each layer in `layers` */
+    /* sites: all sites that a layer or the model has; pass_sites: the same without effective
+     * sites. */
     struct site_set sites, pass_sites;
     unsigned first_point[SITE_COUNT]; /* for each site in `sites`, the index of its first point */
     struct site_set left_out;         /* sites of sublayers that --without leaves out */
@@ -302,7 +305,7 @@ const struct sublayer *first_attention(const struct config *config, enum site_br
 const struct head_rule *stack_head(const struct config *config, enum site_branch branch,
                                    size_t layer);
 
-/* How many bytes all mixers of a model keep of a text. The text's length makes no difference. */
+/* The bytes that all mixers of a model keep for a text, whatever its length. */
 size_t layers_mixed_bytes(const struct config *config);
 
 /* A line of `info` about the architecture of a config, in words (architecture_words.c). */
@@ -310,7 +313,7 @@ struct buf;
 struct architecture_row {
     /* name of the line, such as "norms" */
     const char *name;
-    /* if it writes nothing the line is left out */
+    /* writes the value of the line; if it writes nothing the line is left out */
     void (*write)(struct buf *out, const struct config *config);
 };
 

@@ -19,7 +19,8 @@ enum attention_kind {
     ATTENTION_DENSE,  /* all keys that the mask allows */
     ATTENTION_SPARSE, /* only keys that are in a pattern */
     ATTENTION_LINEAR, /* φ(q) · Σ φ(k) vᵀ / (φ(q) · Σ φ(k)), φ(x) = elu(x) + 1: running sums */
-    ATTENTION_BLOCKED, /* as dense, but one block of keys after the other, with an online softmax */
+    ATTENTION_BLOCKED, /* as dense, but computed one block of keys at a time, with an online
+                        * softmax */
     ATTENTION_LOWRANK, /* as dense, but the text is cut into `segments` parts, each with its mean
                         * key and value */
     ATTENTION_KINDS,
@@ -53,8 +54,8 @@ struct mechanism {
     enum attention_kind kind;
     struct pattern pattern; /* ATTENTION_SPARSE: the keys that queries attend to */
     size_t block;           /* ATTENTION_BLOCKED: number of keys in a block */
-    size_t segments;        /* ATTENTION_LOWRANK: number of segments; a text with fewer keys has a
-                             * segment for each */
+    size_t segments;        /* ATTENTION_LOWRANK: number of segments; in a text with fewer keys each
+                             * key is a segment */
     bool renormalise; /* --mask-after: the softmax is over all keys, then weights of masked keys
                        * become 0 and each row is divided by its sum. Else masked scores are
                        * -infinity before the softmax. */
@@ -71,8 +72,8 @@ static inline bool mechanism_lacks(const struct mechanism *mechanism, enum block
     return mechanism->without >> module & 1;
 }
 
-/* Refuse settings that exclude each other or do not fit the model (errors of usage), or that are
- * not supported for the model, for example with ALiBi. */
+/* Refuse settings that exclude each other or do not fit the model (usage errors), or that are not
+ * supported for the model, for example with ALiBi. */
 int mechanism_check(const struct mechanism *mechanism, const struct config *config,
                     struct err *err);
 
@@ -91,9 +92,9 @@ struct attention_kind_row {
 extern const struct attention_kind_row attention_kind_rows[];
 extern const size_t attention_kind_row_count;
 
-/* Parse the value of an option; errors are of usage. --attention: "dense", "window:W+random:K" (set
- * mechanism->seed first: random keys without a seed use it); --scale: "none", "sqrt" or a number;
- * --without: "mlp,norm". */
+/* Parse the value of an option; errors are usage errors. --attention: "dense", "window:W+random:K"
+ * (set mechanism->seed first: random keys without a seed use it); --scale: "none", "sqrt" or a
+ * number; --without: "mlp,norm". */
 int mechanism_set_attention(struct mechanism *mechanism, const char *text, struct err *err);
 int mechanism_set_scale(struct mechanism *mechanism, const char *text, struct err *err);
 int mechanism_set_without(struct mechanism *mechanism, const char *text, struct err *err);

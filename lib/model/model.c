@@ -37,7 +37,7 @@ bool model_is_there(const char *name)
            (gguf_is_named(name) && file_exists(name));
 }
 
-/* True if a name can neither be a bundled model's nor one of the Hub. */
+/* True if a name can only be a path: it is neither a bundled model's name nor one of the Hub. */
 static bool is_path(const char *name)
 {
     return strchr("./~", *name) || gguf_is_named(name);

@@ -16,11 +16,11 @@
 enum { NEW_MODEL_FILES_MAX = 10 };
 
 struct new_model_tensor {
-    struct slot slot; /* the first slot of this tensor */
+    struct slot slot; /* the tensor's first slot; a tensor may have several, such as q, k and v */
     const char *name;
     size_t shape[SLOT_RANK_MAX + 1];
     size_t rank;
-    size_t count; /* how many numbers: the product of the shape */
+    size_t count; /* number of elements: the product of the shape */
     float *data;
 };
 
@@ -48,15 +48,16 @@ struct new_model_tensor *new_model_tensor(const struct new_model *new_model, str
 struct shape_row {
     const char *name;
     size_t n_layer, n_head, n_embd, n_positions, vocab_size;
-    const char *family; /* model_type; NULL: the shape of GPT-2 */
+    const char *family; /* model_type; NULL: "gpt2" */
     const char *keys;   /* other members of config.json, as text; NULL: GPT-2's */
 };
 
 extern const struct shape_row shape_rows[];
 extern const size_t shape_count;
 
-/* shape_find: a row by its name, or NULL with a usage error of --shape. The others append the
- * config.json of such a model, make the model, and make attention alone with one causal head. */
+/* shape_find: a row by its name, or NULL with a usage error of --shape. shape_config: append the
+ * config.json of a shape. shape_make: make a model of a shape, with random weights.
+ * shape_make_head: make a model that is attention alone, with one causal head. */
 enum { HEAD_WIDTH = 64 };
 const struct shape_row *shape_find(const char *name, struct err *err);
 void shape_config(struct buf *text, const struct shape_row *row);

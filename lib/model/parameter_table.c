@@ -336,7 +336,7 @@ bool slot_exists(struct slot slot, const struct config *config)
 
 /* --- lists ------------------------------------------------------------------------------------ */
 
-/* The place of a slot in lists. First come parameters outside of layers, the source's before the
+/* The sort key of a slot in lists. First come parameters outside of layers, the source's before the
  * text's; then the layers of the decoder, in each its attention, its attention to the source or its
  * mixer, its low-rank branch, its MLP and its own input; then the layers of the encoder. */
 static uint64_t order_of(struct slot slot)
@@ -353,7 +353,7 @@ static uint64_t order_of(struct slot slot)
            (uint64_t)(slot.expert + 1) << 1 | (slot.id & 1);
 }
 
-/* A list while slots are added to it. */
+/* A list to which slots are added. items NULL: the slots are only counted. */
 struct slot_listing {
     char *items;
     size_t step, count;

@@ -21,14 +21,15 @@ enum slot_id {
     SLOT(POSITIONS),
     SLOT(SEGMENTS),
     SLOT(EMBED_NORM),
-    SLOT(EMBED_PROJECT), /* from the channels of embeddings to the residual stream's */
-    SLOT(PROJECT_OUT),   /* from the residual stream to the channels of embeddings */
-    /* Of a stack: the biases of scores by distance [buckets, H], or a vector for each distance. */
+    SLOT(EMBED_PROJECT), /* projects token embeddings to the channels of the residual stream */
+    SLOT(PROJECT_OUT),   /* projects the residual stream to the channels of token embeddings */
+    /* Shared by all layers of a stack: biases of scores by distance [buckets, H], or a vector for
+     * each distance. */
     SLOT(BIASES),
     SLOT(BIAS_NORM),     /* norm of the vectors for distances */
-    SLOT(GIVEN_TOKENS),  /* inputs that layers have of their own [rows of the table, layers ·
+    SLOT(GIVEN_TOKENS),  /* extra inputs of the layers for each token [rows of the table, layers ·
                           * channels] */
-    SLOT(GIVEN_PROJECT), /* from embeddings to the layers' own inputs; GIVEN_NORM is their norm */
+    SLOT(GIVEN_PROJECT), /* from embeddings to the layers' extra inputs; GIVEN_NORM is their norm */
     SLOT(GIVEN_NORM),
     /* COPY_IN: from embeddings to copies of the stream; COPY_OUT: from copies to the vectors that
      * are merged. */
@@ -42,7 +43,8 @@ enum slot_id {
     SLOT(DISCRIMINATOR_LOGIT),
     SLOT(UNEMBED), /* the unembedding [V, C or n_word] */
     SLOT(NORM_1),  /* slots from here on belong to a layer; its attention comes first */
-    /* Q_DOWN: to a narrow vector; Q_DOWN_NORM: its norm; Q_UP: from the vector to queries. */
+    /* Q_DOWN: from the input to a narrow vector; Q_DOWN_NORM: the norm of this vector; Q_UP: from
+     * the vector to queries. */
     SLOT(Q_DOWN),
     SLOT(Q_DOWN_NORM),
     SLOT(Q_UP),
@@ -74,17 +76,18 @@ enum slot_id {
     SLOT(CONV_Q),
     SLOT(CONV_K),
     SLOT(CONV_V),
-    /* STEP_DOWN: to a narrow vector; STEP_NORM: its norm; STEP: from the vector to steps. */
+    /* STEP_DOWN: from the input to a narrow vector; STEP_NORM: the norm of this vector; STEP: from
+     * the vector to steps. */
     SLOT(STEP_DOWN),
     SLOT(STEP_NORM),
     SLOT(STEP),
     SLOT(STEP_SHIFT),
     SLOT(DECAY),
-    SLOT(BETA), /* the strength b of a step (struct mixer) */
+    SLOT(BETA), /* makes the strength b of a token (struct mixer) */
     SLOT(SKIP),
     SLOT(OUT_NORM),
     SLOT(NORM_1_POST), /* norm of attention's output */
-    SLOT(NORM_2),      /* slots from here on: the MLP */
+    SLOT(NORM_2),      /* slots from here on belong to the MLP */
     SLOT(GATE),
     SLOT(UP),
     SLOT(DOWN),
@@ -99,7 +102,7 @@ enum slot_id {
     SLOT(CORRECTION),   /* a number for each expert, added to scores where experts are chosen */
     SLOT(EXPERT_SCALE), /* a number for each expert that multiplies its weight */
     SLOT(EXPERT_NORM),  /* norm of the experts' input, if this is not the MLP's input */
-    SLOT(EXPERT_IN),    /* to the narrow vector that experts read */
+    SLOT(EXPERT_IN),    /* from the stream to the narrow vector that experts read */
     SLOT(EXPERT_GATE),
     SLOT(EXPERT_UP),
     SLOT(EXPERT_DOWN),
@@ -122,7 +125,7 @@ enum slot_id {
     SLOT(COPY_CORRECT),
     SLOT(COPY_SCALE), /* numbers [C] that multiply the corrected copy */
     SLOTS,
-    SLOTS_OF_ENDS = SLOT_NORM_1, /* slots below this are not of a layer */
+    SLOTS_OF_ENDS = SLOT_NORM_1, /* slots below this belong to no layer */
     SLOTS_OF_ATTENTION = SLOT_NORM_2,
 };
 

@@ -82,7 +82,8 @@ static void attention_points(struct point_list *m, const struct sublayer *s)
     const enum point_edit q = r->by == HEADS_AS_IS ? EDIT_INPUT : EDIT_YES;
     const enum point_edit keys = q == EDIT_INPUT ? q : borrows ? EDIT_BORROWED : EDIT_YES;
     const enum point_edit map = dense ? EDIT_YES : EDIT_DENSE;
-    const size_t all = c->n_embd; /* the columns of maps: a number that is not used */
+    const size_t all = c->n_embd; /* the columns of maps depend on the text: this number is not
+                                   * used */
     m->branch = s->branch;
     if (r->rotary)
         put(m, SITE_Q_PRE, r->heads, r->d_k, EDIT_YES);
@@ -109,7 +110,8 @@ static void attention_points(struct point_list *m, const struct sublayer *s)
 
 static void mixer_points(struct point_list *m, const struct mixer *r)
 {
-    const size_t all = m->config->n_embd; /* the columns of maps: a number that is not used */
+    const size_t all = m->config->n_embd; /* the columns of maps depend on the text: this number is
+                                           * not used */
     const bool state = r->update != MIXER_CONVOLVE;
     m->branch = BRANCH_MIXER;
     if (state && r->taps && !r->only_v) {
@@ -249,8 +251,8 @@ static void effective_points(struct point_list *m, enum site_branch branch, size
             put_unreached(m, of_all[i], heads, all, EDIT_NOT);
 }
 
-/* All layers with attention have the same number of heads. They share the effective points of the
- * first such layer. */
+/* Add the effective points of a stack, once for all its layers: all layers with attention have the
+ * same number of heads, and share the points of the first of these layers. */
 static void stack_effective(struct point_list *m, enum site_branch branch)
 {
     const size_t layers = stack_of(m->config, branch)->layers;
@@ -341,7 +343,7 @@ const struct model_point *point_find(const struct config *config, enum site site
         return attention_of(config, branch, layer) ? any : NULL;
     const struct layer_points *own = of_layer(config, made, branch, layer);
     const struct layer_points *first = of_layer(config, made, branch, (size_t)any->layer);
-    /* in most layers the point has the same place */
+    /* most layers have the same sites: try the point at the same index in the layer */
     size_t at = own->first + made->first_point[site] - first->first;
     if (at < own->end && made->points[at].site == site)
         return &made->points[at];
@@ -414,7 +416,7 @@ bool site_size(size_t *count, const struct config *config, enum site site, size_
     enum site_branch branch = site_branch(site);
     size_t columns, most;
     site_most(&most, &columns, config, site);
-    /* a mixer may have more heads than attention */
+    /* a mixer may have more heads than attention: a request for all heads means all of these */
     bool all = branch == BRANCH_MIXER && heads >= config->n_head;
     bool at_itself = has_encoder(config) && branch == BRANCH_TEXT;
     const struct site_extent extent = {.heads = all ? most : num_min(heads, most),

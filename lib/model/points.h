@@ -17,7 +17,8 @@
 enum point_edit {
     EDIT_NOT,
     EDIT_YES,
-    EDIT_DENSE,    /* no edit unless attention is dense, which alone makes this map */
+    EDIT_DENSE,    /* no edit: only dense attention computes this map, and this attention is not
+                    * dense */
     EDIT_FOLLOWS,  /* no edit: the value follows from other values of the mixer */
     EDIT_INPUT,    /* no edit: the value is the layer's input itself */
     EDIT_STREAMS,  /* no edit: the value is made from the site `streams` */
@@ -38,8 +39,8 @@ struct layer_points {
     unsigned first, end;
 };
 
-/* points_of … points_end: the points of the pass, in its order. Effective points follow. They are
- * found by site alone, since all layers with attention share them. */
+/* points_of … points_end: the points of the pass, in its order. After them come the effective
+ * points, which are found by site alone, since all layers with attention share them. */
 static inline const struct model_point *points_of(const struct config *config)
 {
     return config->description->points;
@@ -51,7 +52,7 @@ static inline const struct model_point *points_end(const struct config *config)
 }
 
 /* point_find: the point of a site in a layer (any `layer` for a site outside of layers); point_any:
- * in the first layer that has it. NULL: there is none. */
+ * the point of a site in the first layer that has the site. NULL: there is none. */
 const struct model_point *point_find(const struct config *config, enum site site, size_t layer);
 const struct model_point *point_any(const struct config *config, enum site site);
 
@@ -93,15 +94,15 @@ size_t site_layers(const struct config *config, enum site site);
 enum site site_of_output(const struct config *config);
 enum site site_of_logits(const struct config *config);
 
-/* site_heads: the heads or copies of a site in a layer, 1 if it has none; site_columns: its columns
- * for each head. If the layer lacks the site, another layer's numbers count. site_most: the largest
- * numbers of any layer. */
+/* site_heads: the number of heads or copies of a site in a layer, 1 if it has none; site_columns:
+ * the columns of each head. If the layer lacks the site, the first layer that has it counts.
+ * site_most: the largest of these numbers in any layer. */
 size_t site_heads(const struct config *config, enum site site, size_t layer);
 size_t site_columns(const struct config *config, enum site site, size_t layer);
 void site_most(size_t *heads, size_t *columns, const struct config *config, enum site site);
 
-/* How many query heads share a head of this site: of keys and values, and of a mixer's queries; for
- * other sites 1. */
+/* How many query heads share one head of a site of keys, of values, or of a mixer's queries; 1 for
+ * other sites. */
 size_t site_shared_by(const struct config *config, enum site site, size_t layer);
 
 /* The most floats that a site has in any layer, with at most `heads` query heads, `tokens` tokens

@@ -35,8 +35,8 @@ static void fill_rows(float *rows, const struct score_rule *rule)
     }
 }
 
-/* T5: half of the buckets are each for one distance, the others for ranges of distances that grow
- * logarithmically. If later keys are visible, they have the second half of the table. */
+/* T5: half of the buckets have one distance each; the other half have ranges of distances, which
+ * grow logarithmically. If later keys are visible, the second half of the table is for them. */
 size_t score_bucket(const struct score_rule *rule, long distance)
 {
     size_t buckets = rule->ahead ? rule->buckets / 2 : rule->buckets, exact = buckets / 2;
@@ -61,8 +61,8 @@ void score_biases_fill(float *biases, const struct score_rule *rule, const float
             *biases++ = table[score_bucket(rule, d) * rule->heads + head];
 }
 
-/* ALiBi: the slope is 2^(-8 (h + 1) / n) for the first n heads, where n is a power of two; the
- * slopes of other heads lie between these. */
+/* ALiBi: the slope is 2^(-8 (h + 1) / n) for the first n heads, where n is the largest power of two
+ * up to the number of heads; the slopes of other heads are between these. */
 struct head_bias score_head_bias(const struct score_rule *rule, const float *biases, size_t head,
                                  struct matrix q, struct matrix k)
 {
@@ -96,8 +96,8 @@ static float rounded(float x)
     return bf16_value(bf16_round(x));
 }
 
-/* a · b + c · d, by sixteen sums that are always added in the same order. b or d NULL: without this
- * product. */
+/* a · b + c · d, by sixteen sums that are always added in the same order. If b or d is NULL its
+ * product is left out. */
 FOR_EACH_ISA
 static float two_dots(const float *a, const float *b, const float *c, const float *d, size_t count)
 {
@@ -155,7 +155,8 @@ float score_bias(const struct score_rule *rule, const struct head_bias *bias, si
     return slope * (float)key;
 }
 
-/* A score becomes score · scale, or (cap · tanh(score · scale / cap) + bias) / temperature. */
+/* A score becomes (cap · tanh(score · scale / cap) + bias) / temperature. Without a cap, a bias or
+ * a temperature, its step is left out. */
 void score_apply(const struct score_rule *rule, const struct head_bias *bias, size_t query,
                  float *scores, struct key_range some, size_t keys)
 {
@@ -171,8 +172,7 @@ void score_apply(const struct score_rule *rule, const struct head_bias *bias, si
 
 /* --- patterns of visible keys ----------------------------------------------------------------- */
 
-/* The window and the stride of the pattern `sqrt`, which are equal; 0: the pattern does not have
- * it. */
+/* The window and the stride of the pattern `sqrt`, which are equal; 0: the pattern lacks `sqrt`. */
 static size_t root_of(const struct pattern *pattern, size_t keys)
 {
     return pattern->root ? (size_t)ceil(sqrt((double)keys)) : 0;
@@ -250,7 +250,8 @@ static size_t next_power(size_t query, size_t from)
     return query + (power < distance ? 2 * power : power);
 }
 
-/* The first key from `from` on that is in the pattern. `random`: the next random key. */
+/* The first key from `from` on that is in the pattern. `random`: the next of the keys that were
+ * drawn. */
 static size_t next_key(const struct pattern *pattern, size_t query, size_t root, size_t from,
                        size_t random)
 {

@@ -52,7 +52,7 @@ static inline bool score_bends(const struct score_rule *rule)
     return rule->cap > 0 || rule->bias != NO_BIAS;
 }
 
-/* The keys from the first to the last that is visible to a query, in a text of `keys` keys. */
+/* The range of keys, in a text of `keys` keys, that a query sees if there is no pattern. */
 static inline struct key_range score_visible(const struct score_rule *rule, size_t query,
                                              size_t keys)
 {
@@ -61,13 +61,14 @@ static inline struct key_range score_visible(const struct score_rule *rule, size
     return (struct key_range){first, end < keys ? end : keys};
 }
 
-/* The biases of a head's scores: by `slope`, or by `near`; neither: there are none. */
+/* The biases of a head's scores, given by `slope` (ALiBi) or by `near` (other kinds). If slope is 0
+ * and near is NULL there are no biases. */
 struct head_bias {
     float slope;       /* slope of ALiBi; 0: another bias, or none */
     const float *near; /* for each distance [-reach … reach] from query to key: the bias, or the row
                         * of the tables `keys` and `queries` for this distance; NULL: none */
     const float *keys, *queries; /* BIAS_DISENTANGLED: tables with `stride` floats in a row; NULL:
-                                  * the rule lacks this term */
+                                  * the rule lacks the products with this table */
     size_t stride;
     struct matrix q, k; /* the text's queries and keys, which are multiplied by rows of the
                          * tables */

@@ -193,8 +193,8 @@ const struct site_row site_rows[SITE_IDS] = {
     OF_LAYERS(VISIBLE, "visible", HEAD_QUERY_KEY, NULL, "1 - mask"),
 };
 
-/* Where lists have sites of other branches: which site of the text they follow, and their first and
- * last ids. */
+/* Where lists have the sites of other branches: the site of the text that they follow, their
+ * branch, and the first and the last of their ids. */
 static const struct inserted {
     enum site after;
     enum site_branch branch;

@@ -1,8 +1,8 @@
 /* site.h: the tensors of the forward pass, called sites, in one table; and sets of sites.
  *
- * A site is an id in a branch of the model. The text's queries are SITE_Q, an encoder's
- * SITE_OF(BRANCH_SOURCE, SITE_Q), those in cross-attention SITE_OF(BRANCH_CROSS, SITE_Q). Options
- * and files call them `q`, `enc.q` and `cross_q`, or with a layer `h.0.q`, `enc.0.q` and
+ * A site is an id in a branch of the model. The text's queries are SITE_Q, an encoder's queries are
+ * SITE_OF(BRANCH_SOURCE, SITE_Q), the queries of cross-attention are SITE_OF(BRANCH_CROSS, SITE_Q).
+ * Options and files call them `q`, `enc.q` and `cross_q`, or with a layer `h.0.q`, `enc.0.q` and
  * `h.0.cross_q`.
  * */
 #pragma once
@@ -81,7 +81,7 @@ enum site {
     SITE_POOLED,
     SITE_DISCRIMINATOR,
     SITE_LOGITS,
-    SITE_PASS_END, /* from here on: values that the pass does not compute, but lens/effective.c */
+    SITE_PASS_END, /* from here on: values that lens/effective.c computes, not the pass */
     SITE_VALUE_WEIGHTED = SITE_PASS_END,
     SITE_NORM_WEIGHTED,
     SITE_VALUE_ZEROING,
@@ -122,8 +122,8 @@ enum site site_next(enum site site);
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-/* The two or three axes of a site. From AXES_HEAD_TOKEN on the first axis is heads, or copies of
- * the stream, in all but the last. */
+/* The two or three axes of a site. From AXES_HEAD_TOKEN on, the first axis is heads or copies of
+ * the stream; only AXES_QUERY_KEY has neither. */
 enum site_axes {
     AXES_TOKEN_CHANNEL,      /* [T, C] */
     AXES_FIRST_CHANNEL,      /* [1, C]: only the first token */
@@ -189,7 +189,8 @@ static inline bool site_is_of_mask(enum site site)
     return site_id(site) >= SITE_MASK;
 }
 
-/* Whether a site of the pass is only computed if it is named: `all` does not include it. */
+/* Whether a site of the pass is only computed if an option names it: the word `all` in an option
+ * does not include it. */
 static inline bool site_is_by_name(enum site site)
 {
     return site_id(site) == SITE_MAP_NORM || site_id(site) == SITE_STATES;
@@ -208,9 +209,9 @@ bool site_find(const char *name, size_t size, enum site *site);
 
 enum { SITE_NAME_BYTES = 40 };
 
-/* site_tensor_name: write a tensor's name: `h.3.weights`, `enc.3.weights` or `ln_f`; with layer -1
- * without a layer: `weights`. Returns `name`. site_stack: the part before the layer's number;
- * site_name_in_layer: the part after it. */
+/* site_tensor_name: write a tensor's name, `h.3.weights`, `enc.3.weights` or `ln_f`; layer -1:
+ * write it without the layer, as `weights`. Returns `name`. site_stack: the part before the layer's
+ * number; site_name_in_layer: the part after it. */
 const char *site_tensor_name(char name[SITE_NAME_BYTES], enum site site, int layer);
 const char *site_stack(enum site site);
 const char *site_name_in_layer(enum site site);
@@ -269,8 +270,8 @@ static inline enum site site_first(struct site_set set)
     return site_set_has(set, 0) ? 0 : site_after(set, 0);
 }
 
-/* Whether a set has no sites; whether it has a site of a branch; whether it has one that is no
- * value of the pass. */
+/* site_set_is_empty: whether a set has no sites; site_set_has_branch: whether it has a site of a
+ * branch; site_set_has_effective: whether it has a site that is no value of the pass. */
 bool site_set_is_empty(struct site_set set);
 bool site_set_has_branch(struct site_set set, enum site_branch branch);
 bool site_set_has_effective(struct site_set set);

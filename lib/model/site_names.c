@@ -14,14 +14,15 @@
 
 /* --- llama.cpp -------------------------------------------------------------------------------- */
 
-/* Names of llama.cpp. In layers -L follows. Of several names for a site, `info --sites` prints the
- * first. */
+/* Names of sites in llama.cpp. For a site in a layer, -L with the layer's number follows. If a site
+ * has several names, `info --sites` prints the first. */
 static const struct llama_cpp_name {
     const char *name;
     enum site site, other;
 } llama_cpp_names[] = {
-    {"inp_embd", SITE_EMBEDDING, SITE_PASS_END}, /* this row and the next: only if nothing is added
-                                                  * to token embeddings and they are not scaled */
+    {"inp_embd", SITE_EMBEDDING, SITE_PASS_END}, /* this row and the next hold only if token
+                                                  * embeddings are not scaled and nothing is added
+                                                  * to them */
     {"embd", SITE_EMBEDDING, SITE_PASS_END},
     {"inpL", SITE_EMBEDDING, SITE_PASS_END},
     {"inp_scaled", SITE_EMBEDDING, SITE_PASS_END},
@@ -104,8 +105,9 @@ static int put(struct site_names *names, const char *name, struct named_site ite
     if (hash_table_get(&names->table, name, strlen(name), &index)) {
         struct named_site *last = names->items[index];
         while (last->next)
-            last = (struct named_site *)last->next; /* in the arena, so it may be changed */
-        last->next = added->width ? added : NULL;   /* else the first meaning of a name counts */
+            last = (struct named_site *)last->next; /* the item is in the arena, so it may be
+                                                     * changed */
+        last->next = added->width ? added : NULL;   /* width 0: the first site of a name counts */
         return 0;
     }
     struct named_site **items =
@@ -135,7 +137,7 @@ static const char *module_of(struct site_names *names, struct slot slot, struct 
     return arena_text(&names->arena, name + skip, size - skip, err);
 }
 
-/* The site that is the output of a slot's module; SITE_PASS_END: no site is. */
+/* The site whose values a slot's module returns; SITE_PASS_END: there is none. */
 static enum site site_of_slot(const struct config *c, struct slot slot)
 {
     static const struct {
@@ -182,7 +184,7 @@ static enum site site_of_slot(const struct config *c, struct slot slot)
             stack_head(c, (enum site_branch)slot.branch, (size_t)slot.layer);
         bool is_norm = slot.id == SLOT_Q_NORM || slot.id == SLOT_K_NORM;
         bool normed = is_q ? head->norm.q : is_k && head->norm.k;
-        bool is_half = is_k && head->by == HEADS_LATENT; /* its output lacks the rotated part of
+        bool is_half = is_k && head->by == HEADS_LATENT; /* its output lacks the rotated channels of
                                                           * keys */
         if (head->by == HEADS_AS_IS || is_half || head->clip > 0 || (is_v && head->norm.v) ||
             (normed && !is_norm && !head->norm.after_rotary))
@@ -254,8 +256,9 @@ static int put_modules(struct site_names *names, struct err *err)
         return -1;
     slot_list(slots, sizeof *slots, c);
     static const char scaled_later[] = "granite granitemoe granitemoeshared granitemoehybrid "
-                                       "marian falcon_h1"; /* these scale outside of the module that
-                                                            * has the table of tokens */
+                                       "marian falcon_h1"; /* these families scale embeddings
+                                                            * outside of the module with the
+                                                            * table */
     for (size_t i = 0; i < count; i++) {
         const struct slot slot = slots[i];
         struct named_site item = {.other = SITE_PASS_END,
@@ -342,8 +345,8 @@ static int put_fields(struct site_names *names, struct err *err)
         const struct llama_cpp_name *n = &llama_cpp_names[i];
         bool in_layer = site_row(n->site)->in_layer, is_q = n->site == SITE_Q;
         bool normed = (is_q ? c->head_norm.q : c->head_norm.k) && !c->head_norm.after_rotary &&
-                      (is_q || n->site == SITE_K); /* the name also has the product before the norm,
-                                                    * which is no site */
+                      (is_q || n->site == SITE_K); /* llama.cpp also calls the product before the
+                                                    * norm so, which is no site */
         if (i < 2 && (!plain || embed->scale != 1))
             continue;
         for (size_t layer = 0; layer < (in_layer ? c->n_layer : 1); layer++)
@@ -501,8 +504,9 @@ static bool refuse_several(const struct named_site *n, struct err *err)
     return false;
 }
 
-/* A name with {} in place of its first part, after a dot or `-`, that is a number or L; *layer: the
- * number, or -1 for L. NULL: no part is, or there is no memory. */
+/* Replace the number or the L of a layer in a name by {}: the first part after a dot or `-` that is
+ * a number or L. *layer becomes the number, or -1 for L. NULL: the name has no such part or, with
+ * an error in `err`, there is no memory. */
 static const char *name_of_layers(int *layer, struct site_names *names, const char *name,
                                   struct err *err)
 {
@@ -528,8 +532,8 @@ bool site_of_name(enum site *site, int *layer, const char *name, size_t size,
     const char *pattern = text ? name_of_layers(&number, &names, text, err) : NULL;
     const struct named_site *n = text ? site_names_find(&names, text) : NULL;
     if (n && pattern && strlen(n->name) < strlen(strstr(pattern, "{}")) - 1)
-        n = NULL; /* the name only ends like one: layers.9.final_layer_norm, where a model has 4
-                   * layers */
+        n = NULL; /* the name only ends like this site's: layers.9.final_layer_norm, if the model
+                   * has 4 layers */
     if (n)
         number = (int)n->layer;
     for (size_t i = 0; pattern && !n && !err->kind && i < config_layers(config); i++) {

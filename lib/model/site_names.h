@@ -4,16 +4,16 @@
  *     hidden_states.3, attentions.3       what such a model returns
  *     blocks.3.attn.hook_pattern          TransformerLens
  *     Qcur-3, result_output               llama.cpp
- *     h.3.weights                         ours
+ *     h.3.weights                         this program
  *
- * Modules with parameters have the names of the family's tensors (family.h). A file may put more
- * before a name, or leave out its beginning, up to a dot.
+ * Modules with parameters have the names of the family's tensors (family.h). A name in a file may
+ * have more parts at its beginning, or lack some of them, up to a dot.
  *
  *     struct site_names names;
  *     if (site_names_make(&names, &config, err)) ...
  *     for (const struct named_site *n = site_names_find(&names, name); n; n = n->next)
  *     site_names_release(&names);
- */
+ * */
 #pragma once
 
 #include "base/hash.h"
@@ -49,8 +49,8 @@ struct site_names {
 int site_names_make(struct site_names *names, const struct config *config, struct err *err);
 void site_names_release(struct site_names *names);
 
-/* Add names from a file. A line has two columns, a name and ours for the same site; {} in both is
- * the number of a layer:
+/* Add names from a file. Each line has two columns: a name, and this program's name for the same
+ * site. {} in both columns is the number of a layer:
  *
  *     decoder/layer_{}/attn/q    h.{}.q
  * */
@@ -59,10 +59,10 @@ int site_names_add(struct site_names *names, const char *path, struct err *err);
 /* Find the sites with a name; NULL: no site has it. */
 const struct named_site *site_names_find(const struct site_names *names, const char *name);
 
-/* Find the site and layer of a name, which is `size` bytes long: a name of another program, or ours
- * with its layer. L in place of a layer's number, as `info --sites` prints it, means all layers:
- * *layer is -1, as for a site outside of layers. False: there is no such name; or, with an error in
- * `err`, there is no memory, or the name is a module whose output is several sites. */
+/* Find the site and layer of a name, which is `size` bytes long: a name of another program, or this
+ * program's name with its layer. L in place of a layer's number, as `info --sites` prints it, means
+ * all layers: *layer is -1, as for a site outside of layers. False: there is no such name; or, with
+ * an error in `err`, there is no memory, or the name is a module whose output is several sites. */
 bool site_of_name(enum site *site, int *layer, const char *name, size_t size,
                   const struct config *config, struct err *err);
 
@@ -77,5 +77,6 @@ const char *site_names_module(const struct site_names *names, enum site site, st
                               struct err *err);
 const char *site_llama_cpp_name(enum site site);
 
-/* Whether a name of llama.cpp, without its -L, is a site's. Other names are steps between sites. */
+/* Whether a name of llama.cpp, without its -L, is the name of a site. Other names of llama.cpp are
+ * steps of the computation between two sites. */
 bool site_is_llama_cpp_name(const char *name);

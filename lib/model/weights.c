@@ -23,11 +23,11 @@ struct parameter {
                     * tensor */
     struct found_tensor found;
     bool is_read;          /* weights_matrix was called for it */
-    const float *data;     /* the numbers as float32; NULL before they are first used so */
-    const char *halves;    /* the numbers as bf16, in the order of the file; NULL before they are
-                            * first used so */
-    const uint32_t *pairs; /* the numbers as pairs of bf16 (weight.h); NULL before they are first
-                            * used so */
+    const float *data;     /* the numbers as float32; NULL before their first use as float32 */
+    const char *halves;    /* the numbers as bf16, in the order of the file; NULL before their first
+                            * use as bf16 */
+    const uint32_t *pairs; /* the numbers as pairs of bf16 (weight.h); NULL before their first use
+                            * as pairs */
     const char *quants;    /* rows that are quantised and packed; NULL before they are packed */
     const float *panels;   /* a packed matrix; for a bias: its numbers side by side; for biases by
                             * distance: the biases of all distances; NULL before they are first
@@ -101,8 +101,8 @@ static const char *part_of(const struct parameter *p)
     return (const char *)entry->data + dtype_bytes(entry->dtype, p->layout.skipped);
 }
 
-/* In a model with experts, of which a token uses only some, tell the system how the file is read:
- * all of a parameter soon, or without reading ahead. */
+/* Tell the system how the file is read, in a model with experts, of which a token uses only some:
+ * the whole parameter will be read soon, or else parts of it, without reading ahead. */
 static void advise(const struct weights *weights, const struct parameter *p, bool soon)
 {
     const struct safetensors_entry *entry = p->found.entry;
@@ -165,7 +165,7 @@ void weights_take(struct weights *weights, const struct weights *others, size_t 
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
-/* All numbers of a parameter's holder as float32, in place or converted. */
+/* Set *data to all numbers of a parameter's holder as float32, in place or converted. */
 static int load_floats(struct weights *weights, const struct parameter *p, const float **data,
                        struct err *err)
 {
@@ -186,7 +186,8 @@ static int load_floats(struct weights *weights, const struct parameter *p, const
     return 0;
 }
 
-/* All numbers of a parameter's holder as bf16, in the order of the file, in place or rounded. */
+/* Set *halves to all numbers of a parameter's holder as bf16, in the order of the file, in place or
+ * rounded. */
 static int load_halves(struct weights *weights, const struct parameter *p, const char **halves,
                        struct err *err)
 {
@@ -222,7 +223,7 @@ static float *panels_to_fill(struct weights *weights, struct parameter *p, size_
     if (!p->panels)
         p->panels = arena_alloc(&weights->arena, count, sizeof *p->panels, err);
     p->is_old = false;
-    return (float *)p->panels; /* in the arena, so it may be changed */
+    return (float *)p->panels; /* the panels are in the arena, so they may be changed */
 }
 
 /* Room for a packed matrix; NULL: the matrix is used as it is. All packed matrices are side by
@@ -252,13 +253,14 @@ static void pack(struct weights *weights, struct parameter *p, struct weight *we
             panels_fill(panels, weight);
         p->panels = panels;
     } else if (p->is_old) {
-        panels_fill((float *)p->panels, weight); /* in the arena, so it may be changed */
+        panels_fill((float *)p->panels, weight); /* in the arena, so they may be changed */
         p->is_old = false;
     }
     weight->panels = p->panels;
 }
 
-/* Pack quantised rows, as `pack` does. Their numbers never change. */
+/* Pack quantised rows, as `pack` does with floats, but only once: quantised numbers never
+ * change. */
 static void pack_quants(struct weights *weights, struct parameter *p, struct weight *weight)
 {
     if (!p->quants) {
@@ -276,8 +278,8 @@ static size_t row_length(const struct parameter *p)
     return p->layout.shape[p->layout.rank - 1];
 }
 
-/* A row of a tensor as floats, in place or in `memory`. If the tensor is [in, out] only the slot's
- * part of the row, which is copied if it is not in one piece. */
+/* Return a row of a tensor as floats, in place or in `memory`. If the tensor is [in, out], return
+ * only the slot's part of the row, which is copied if it is not in one piece. */
 static const float *floats_of_row(const struct parameter *p, size_t row, float *memory)
 {
     const struct safetensors_entry *entry = p->found.entry;
@@ -335,7 +337,7 @@ static int load_pairs(struct weights *weights, struct parameter *p, struct weigh
 
 /* --- matrices --------------------------------------------------------------------------------- */
 
-/* A whole tensor [in, out] as a matrix without its bias. It may have the columns of several
+/* Make a matrix of a whole tensor [in, out], without its bias. It may have the columns of several
  * slots. */
 static int load_whole(struct weights *weights, const struct parameter *p, struct weight *whole,
                       struct err *err)
@@ -357,7 +359,7 @@ static int load_whole(struct weights *weights, const struct parameter *p, struct
     return 0;
 }
 
-/* The rows of a tensor [out, in] as a matrix. bf16 numbers are only packed with
+/* Make a matrix of the rows of a tensor [out, in]. bf16 numbers are only packed with
  * weights.packing_widened, since they become floats of twice the size; quantised numbers keep about
  * their size. */
 static int load_rows(struct weights *weights, struct parameter *p, bool packing,
@@ -388,7 +390,8 @@ static int load_rows(struct weights *weights, struct parameter *p, bool packing,
     return 0;
 }
 
-/* Columns of a tensor [in, out] that are not side by side, as panels of their own. */
+/* Make a matrix of columns of a tensor [in, out] that are not side by side: copy them into
+ * panels. */
 static int load_panels(struct weights *weights, struct parameter *p, struct weight *weight,
                        struct err *err)
 {
@@ -430,8 +433,8 @@ static int load_matrix(struct weights *weights, struct parameter *p, bool packin
     return 0;
 }
 
-/* A vector times a factor. It is in place if its numbers are side by side and factor is 1, or else
- * a copy. */
+/* Set *vector to a vector times a factor: in place if its numbers are side by side and the factor
+ * is 1, or else a copy. */
 static int load_scaled(struct weights *weights, struct parameter *p, float factor,
                        const float **vector, struct err *err)
 {
@@ -449,14 +452,14 @@ static int load_scaled(struct weights *weights, struct parameter *p, float facto
     return *vector ? 0 : -1;
 }
 
-/* The scales or the shift of a norm. */
+/* Set *vector to the scales or the shift of a norm. */
 static int load_vector(struct weights *weights, struct parameter *p, const float **vector,
                        struct err *err)
 {
     return load_scaled(weights, p, 1, vector, err);
 }
 
-/* The factors of products with a slot's matrix. factor 0: there are none. */
+/* The factors of products with a slot's matrix. A factor of 0 means that there are none. */
 static struct product_factor factors_of(const struct config *config, struct slot slot)
 {
     const struct product_factor *f = config->factors.list;
@@ -692,7 +695,7 @@ int weights_biases(struct weights *weights, struct machine *machine, int branch,
     return 0;
 }
 
-/* An array of scales of 1, as long as any norm needs. */
+/* Set *ones to an array of scales of 1, as long as any norm needs. */
 static int load_ones(struct weights *weights, const float **ones, struct err *err)
 {
     const struct config *c = weights->config;
@@ -987,11 +990,11 @@ void weights_renew(struct weights *weights)
 
 enum {
     NUMBERS_AT_ONCE = 4096,
-    SAMPLE_NUMBERS = 1024, /* this many numbers are whole blocks of every quantised type */
+    SAMPLE_NUMBERS = 1024, /* numbers in a sample: whole blocks of every quantised type */
 };
 
-/* Hash all tensors, or of each tensor a piece in the middle, as reading pages of a file takes
- * longer than hashing them. */
+/* Hash all numbers of each tensor or, for a sample, a piece in its middle: reading pages of a file
+ * takes longer than hashing them. */
 static void hash_tensors(const struct weights *weights, bool is_sample,
                          char digits[SHA256_DIGITS + 1])
 {

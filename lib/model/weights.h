@@ -47,9 +47,10 @@ bool checkpoint_is_there(const struct folder *folder);
 int checkpoint_open(struct checkpoint *checkpoint, const struct folder *folder, struct err *err);
 void checkpoint_release(struct checkpoint *checkpoint);
 
-/* Set in a config what only the tensors of its file decide: the model's end (enum model_end);
- * whether encoder and decoder each have a table of tokens; whether the unembedding has other
- * numbers than the token embedding, and so is not tied to it, whatever config.json says. */
+/* Set in a config what only the tensors of its file decide: the variant of its family; the model's
+ * end (enum model_end); whether encoder and decoder each have a table of tokens; whether the
+ * unembedding has other numbers than the token embedding, and so is not tied to it, whatever
+ * config.json says. */
 void checkpoint_settle(const struct checkpoint *checkpoint, struct config *config);
 
 /* For a mixer whose queries, keys and values each have a tensor of convolution: if these tensors
@@ -166,8 +167,8 @@ struct weights {
     bool widens; /* bf16 matrices are kept as rows, not as pairs; a pass sets it */
 };
 
-/* Open the checkpoint and check all tensors. In a model that is not an encoder-decoder, the tensors
- * decide config->end. An error names file and tensor. After a failure there is nothing to release.
+/* Open the checkpoint and check all tensors. The tensors may change the config, such as config->end
+ * (checkpoint_settle). An error names file and tensor. After a failure there is nothing to release.
  * config and folder must outlive the weights. */
 int weights_open(struct weights *weights, struct config *config, const struct folder *folder,
                  struct err *err);
@@ -216,8 +217,8 @@ int weights_biases(struct weights *weights, struct machine *machine, int branch,
  * If there is no such tensor, or products are in bf16, *joined is a matrix that does not exist. */
 int weights_joined(struct weights *weights, struct slot q, struct weight *joined, struct err *err);
 
-/* The unembedding [C, V] without its bias. It is the token embedding if it is tied to that, or if
- * the file lacks it. */
+/* The unembedding [C, V] without its bias. It is the token embedding if the config ties them, or if
+ * the file lacks an unembedding. */
 int weights_unembedding(struct weights *weights, struct weight *weight, struct err *err);
 
 /* weights_attention: the parameters of a layer's attention; weights_block: the parameters of its
@@ -227,12 +228,14 @@ int weights_attention(struct weights *weights, int branch, size_t layer,
 int weights_block(struct weights *weights, int branch, size_t layer, struct block_weights *block,
                   struct err *err);
 
-/* The norms and the last matrix of a sublayer (layer.h), which the residual stream goes through. */
+/* The norms around a sublayer (layer.h), through which the residual stream goes, and the sublayer's
+ * last matrix. */
 struct sublayer;
 int weights_sublayer(struct weights *weights, const struct sublayer *s, size_t layer,
                      struct sublayer_weights *sublayer, struct err *err);
 
-/* A search for the largest logit that does not compute all logits; it is made on its first use. */
+/* Set *argmax to a search for the largest logit that does not compute all logits. It is made on its
+ * first use. */
 int weights_argmax(struct weights *weights, struct machine *machine, struct argmax **argmax,
                    struct err *err);
 
@@ -243,7 +246,7 @@ void weights_embed_token(const struct weights *weights, int branch, float *y, ui
 void weights_add_position(const struct weights *weights, int branch, float *y, size_t position);
 void weights_add_segment(const struct weights *weights, float *y, size_t segment);
 
-/* y [layers · channels] = the inputs that all layers have of their own for a token. */
+/* y [layers · channels] = the extra inputs of all layers for a token (config->given). */
 void weights_given_token(const struct weights *weights, float *y, uint32_t id);
 
 /* After a pass that had infinity or NaN: look for a parameter of a layer with such a number. -1:

@@ -19,7 +19,7 @@ static const struct attention_method *const methods[ATTENTION_KINDS] = {
 /* --- memory of threads ------------------------------------------------------------------------ */
 
 /* Compute sizes of a thread's buffers that suffice for the attention of a branch in all layers, and
- * how many bytes these are; false: a size overflows. */
+ * the sum of these sizes in bytes. Returns false if a size overflows. */
 static bool measure(struct attention_size *size, size_t *bytes, struct attention_problem *problem,
                     enum site_branch branch)
 {
@@ -54,8 +54,8 @@ static bool measure(struct attention_size *size, size_t *bytes, struct attention
     return true;
 }
 
-/* How many memories a thread has: one for a head, and one for its second head if two heads make one
- * context. */
+/* Return how many attention memories a thread needs: one for a head, and one for its second head if
+ * two heads make one context. */
 static size_t memories(const struct config *config)
 {
     return config->differs ? 2 : 1;
@@ -77,7 +77,7 @@ size_t attention_bytes(const struct config *config, size_t queries, size_t keys,
     return num_multiply(&all, all, threads * memories(config)) ? all : SIZE_MAX;
 }
 
-/* Whether a map is watched in a layer and exists there. */
+/* Whether a map exists in a layer and is watched there. */
 static bool map_is_wanted(const struct pass *pass, size_t map, size_t layer)
 {
     enum site site = (enum site)(SITE_SCORES + map);
@@ -135,7 +135,7 @@ int attention_maps_init(struct pass *pass)
     struct attention_maps *maps = &pass->scratch.maps;
     const struct batch *batch = pass->batch;
     size_t heads = batch->count * pass->stack->heads;
-    size_t total = 0; /* floats of one map for all heads of all texts */
+    size_t total = 0; /* number of floats in one map of all heads of all texts */
     for (size_t s = 0; s < batch->count; s++) {
         size_t cells = 0;
         if (!num_multiply(&cells, batch->queries[s].count, batch_keys(batch, s)) ||
@@ -349,7 +349,8 @@ void attention_store(struct pass *pass, const struct head_rule *heads, size_t la
              (struct loop){pass->batch->count * heads->kv_heads, work, store_head}, &job);
 }
 
-/* What a head costs apart from its products, 2 µs, in multiply-adds that need the same time. */
+/* The cost of a head apart from its products: 2 µs, as the number of multiply-adds that take as
+ * long. */
 static const double HEAD_WORK = 50e3;
 
 enum pass_state attention(struct pass *pass, const struct sublayer *s, size_t layer)

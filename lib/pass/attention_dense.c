@@ -8,8 +8,8 @@
  *
  * With blocks, the memory for scores does not grow with the keys. Each query has its largest score
  * so far and the sum of its blocks so far: if a block has a larger score, the sum is multiplied by
- * e^(old - new); at the end everything is divided by the sum. Weights differ from dense attention
- * only by rounding. A watched map of weights contains scores until the sum is known. */
+ * e^(old - new); at the end, context and weights are divided by the sum. Weights differ from dense
+ * attention only by rounding. A watched map of weights contains scores until the sum is known. */
 #include <math.h>
 #include <string.h>
 
@@ -26,8 +26,7 @@ static bool measure(struct attention_size *size, const struct attention_problem 
     size->rows = strip_rows_of_size(strip_row_size(num_min(problem->queries, STRIP)));
     if (problem->attention->score.kind == ATTENTION_BLOCKED) {
         size_t block = problem->config->mechanism.block;
-        block = strip_round_up(block, STEP) + STEP;      /* a block may begin in the middle of a
-                                                          * step */
+        block = strip_round_up(block, STEP) + STEP;      /* blocks may begin between steps */
         keys = num_max(num_min(block, keys), KEY_PANEL); /* raw scores are computed by panels */
         size->row = 2 * STRIP;
     }
@@ -50,8 +49,8 @@ static void fetch_kernels_of(struct attention_layer *layer, size_t rows, size_t 
         strip_fetch_context(layer, rows, KEY_PANEL, true);
     if (rest)
         strip_fetch_context(layer, rows, rest, keys / KEY_PANEL * KEY_PANEL % CHAIN > 0);
-    if (rest && layer->rule.back < SIZE_MAX) /* with a window, the keys that fill no whole step may
-                                              * come first */
+    if (rest && layer->rule.back < SIZE_MAX) /* with a window, the last keys, fewer than KEY_PANEL,
+                                              * may be the first of a context */
         strip_fetch_context(layer, rows, rest, false);
 }
 
@@ -70,7 +69,7 @@ static void prepare(struct attention_layer *layer)
             size_t size = strip_row_size(rows);
             if (!blocked)
                 fetch_kernels_of(layer, size, keys);
-            /* blocks may begin anywhere */
+            /* with blocks, the keys of a product may be any multiple of STEP */
             for (keys = STEP; blocked && keys <= widest; keys += STEP) {
                 strip_fetch_scores(layer, size, keys);
                 strip_fetch_context(layer, size, keys, false);
@@ -80,7 +79,7 @@ static void prepare(struct attention_layer *layer)
     }
 }
 
-/* Softmax over the visible keys; the scores of masked keys count as -infinity. */
+/* Replace scores by their softmax over the visible keys; masked keys count as -infinity. */
 static enum head_fault mask_before(const struct attention_head *head, struct matrix rows,
                                    size_t query)
 {
@@ -107,8 +106,8 @@ static enum head_fault mask_before(const struct attention_head *head, struct mat
     return sound ? HEAD_SOUND : HEAD_NO_NUMBER;
 }
 
-/* Softmax over all keys; then weights of masked keys become 0 and the others are divided by their
- * sum. */
+/* Replace scores by their softmax over all keys; then set weights of masked keys to 0 and divide
+ * the other weights by their sum. */
 static enum head_fault mask_after(const struct attention_head *head, struct matrix rows,
                                   size_t query)
 {
@@ -133,8 +132,8 @@ static enum head_fault mask_after(const struct attention_head *head, struct matr
     return HEAD_SOUND;
 }
 
-/* Convert a few rows of raw scores, which have masked keys as well, to weights. Weights of masked
- * keys are 0. A number that is not finite is found in the scores, or by the softmax. */
+/* Convert a few rows of raw scores, which include masked keys, to weights. Weights of masked keys
+ * are 0. A number that is not finite is found in the scores, or by the softmax. */
 static enum head_fault weigh_rows(const struct attention_head *head, struct matrix rows,
                                   size_t query)
 {
@@ -163,8 +162,8 @@ static enum head_fault weigh_rows(const struct attention_head *head, struct matr
     return sound ? fault : HEAD_NO_NUMBER;
 }
 
-/* Convert a strip's scores to weights, only so many rows at a time that they stay in the
- * processor's cache from one step of the softmax to the next. */
+/* Convert a strip's scores to weights. Rows are converted in groups that stay in the processor's
+ * cache from one step of the softmax to the next. */
 static enum head_fault weigh_strip(const struct attention_head *head, const struct strip *strip,
                                    size_t keys)
 {
@@ -180,7 +179,8 @@ static enum head_fault weigh_strip(const struct attention_head *head, const stru
     return fault;
 }
 
-/* Where two heads make one context, subtract the weights of the second head, times lambda. */
+/* If two heads make one context, subtract the weights of the second head, times lambda, from the
+ * weights of the first. */
 static void subtract(const struct attention_head *head, const struct strip *strip)
 {
     for (size_t i = 0; i < strip->rows; i++) {
@@ -222,7 +222,7 @@ static enum head_fault compute_strip(const struct attention_head *head, const st
 
 /* --- block by block --------------------------------------------------------------------------- */
 
-/* What is known of each query of a strip after some blocks of keys. */
+/* The state of the softmax of each query of a strip after some blocks of keys. */
 struct so_far {
     float *largest; /* [rows]: the largest score so far */
     float *sum;     /* [rows]: the sum of e^(score - largest) so far */

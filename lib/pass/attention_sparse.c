@@ -1,14 +1,14 @@
 /* attention_sparse.c: attention with fewer products than dense attention, one query at a time: to
  * the keys of a pattern, to means of keys, or by sums over keys.
  *
- * Sparse: the keys of a pattern, one by one. Time and memory grow with the visible keys. Sums have
- * the order of dense attention: a pattern of all keys gives the same bits.
+ * Sparse: a query attends only to the keys of a pattern. Time and memory grow with the visible
+ * keys. Sums have the order of dense attention: a pattern of all keys gives the same bits.
  *
  * Low-rank: the text is split into R segments of nearly equal size. A query attends to the mean key
  * and the mean value of each segment: time grows with T · R. The weight of a segment is multiplied
- * by its number of tokens, and its tokens share it equally. So the weights are as in dense
- * attention where each key is the mean of its segment; with a segment for each token they are the
- * model's.
+ * by its number of tokens, and its tokens share it equally. Thus the weights are as in dense
+ * attention where each key is the mean of its segment; with one token in each segment, they are the
+ * weights of dense attention.
  *
  * Linear: φ(q) · (Σ φ(k) vᵀ) / (φ(q) · Σ φ(k)), with φ(x) = elu(x) + 1; q and k are not scaled. The
  * sums run along the text and are stored in a cache: one more token costs the same for texts of any
@@ -79,7 +79,7 @@ static void multiply_keys(const struct attention_head *head, size_t query, const
     }
 }
 
-/* Compute the raw scores of all keys, if they are watched; false: one is not finite. */
+/* If raw scores are watched, compute them for all keys. Returns false if one is not finite. */
 static bool put_scores(const struct attention_head *head, size_t query)
 {
     float *row = strip_map_row(head, head->scores, query);
@@ -92,8 +92,8 @@ static bool put_scores(const struct attention_head *head, size_t query)
     return !row || first_nonfinite(row, head->keys) == head->keys;
 }
 
-/* Write a row of a map, if it is watched. Visible keys get the numbers in memory->row, all other
- * keys the number `others`. */
+/* Write a row of a map, if the map is watched. The visible keys get the numbers in memory->row, all
+ * other keys get `others`. */
 static void put_row(const struct attention_head *head, float *map, size_t query, size_t count,
                     float others)
 {
@@ -182,7 +182,7 @@ static struct key_range segment(const struct attention_head *head, size_t index,
     return (struct key_range){index * head->keys / count, (index + 1) * head->keys / count};
 }
 
-/* Compute memory->sums: mean keys [dk, R], then mean values [R, dv]. */
+/* Compute memory->sums, which is the mean keys [dk, R], then the mean values [R, dv]. */
 static void find_means(const struct attention_head *head, size_t count)
 {
     size_t dk = head->k.columns;
@@ -203,8 +203,8 @@ static void find_means(const struct attention_head *head, size_t count)
     }
 }
 
-/* Write a row of a map, if it is watched. Each key gets the number of its segment or, if `shared`,
- * an equal share of this number. */
+/* Write a row of a map, if the map is watched. Each key gets the number of its segment or, if
+ * `shared`, an equal share of this number. */
 static void put_segments(const struct attention_head *head, float *map, size_t query, size_t count,
                          bool shared)
 {
@@ -279,12 +279,12 @@ static const float *phi(const struct attention_head *head, const float *x)
 {
     size_t width = head->q.columns;
     phi_rows((struct matrix){head->memory->row, 1, width, width},
-             (struct matrix){(float *)x, 1, width, width}); /* the row is only read */
+             (struct matrix){(float *)x, 1, width, width}); /* x is only read */
     return head->memory->row;
 }
 
-/* Begin with the sums over the keys before the first query. Cached keys that are not in the cache's
- * sums yet are added first. */
+/* Return the sums over the keys before the first query. They are the cache's sums if there is a
+ * cache; cached keys that these lack are added first. */
 static struct running_sum begin_sum(const struct attention_head *head, struct cache_sum *kept)
 {
     struct running_sum sum = {head->memory->sums, head->k.columns, head->v.columns};
@@ -301,7 +301,8 @@ static struct running_sum begin_sum(const struct attention_head *head, struct ca
     return sum;
 }
 
-/* Compute the context of each query after adding all keys up to the last one visible to it. */
+/* Compute the context of each query, after adding all keys up to the last key that is visible to
+ * it. */
 static enum head_fault compute_sums(const struct attention_head *head)
 {
     struct cache_sum *kept =
@@ -362,7 +363,7 @@ static enum head_fault compute_linear_row(const struct attention_head *head,
 
 static enum head_fault compute_linear(const struct attention_head *head)
 {
-    /* the queries before the first one that has an earlier key outside its window */
+    /* the queries before the first query that has an earlier key outside its window */
     struct attention_head summed = *head;
     size_t count = 0;
     while (count < head->q.rows && strip_visible(head, count).first == 0)

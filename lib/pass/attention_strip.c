@@ -39,7 +39,7 @@ bool strip_measure(struct attention_size *size, const struct attention_problem *
         return num_multiply(&size->panels, keys, head->d_k);
 
     /* in bf16: one panel, and the rounded keys, values, queries and weights of a head */
-    size_t queries = strip_round_up(problem->queries, STEP); /* kernels read whole steps */
+    size_t queries = strip_round_up(problem->queries, STEP); /* kernels read all rows of a step */
     size->panels = KEY_PANEL * head->d_k;
     size->strides.context = strip_round_up(head->d_v, PAIR_COLUMNS);
     size->strides.query = matrix_stride(bf16_pairs(head->d_k));
@@ -50,7 +50,8 @@ bool strip_measure(struct attention_size *size, const struct attention_problem *
            num_multiply(&size->query_pairs, queries, size->strides.query);
 }
 
-/* A kernel's work in all heads, in multiply-adds: about one call for each strip. */
+/* Return about how many multiply-adds a kernel computes in all heads, with one call for each
+ * strip. */
 static double work_of(const struct attention_layer *layer, const struct kernel_shape *shape)
 {
     const struct pass *pass = layer->pass;
@@ -70,7 +71,7 @@ void strip_fetch_scores(struct attention_layer *layer, size_t row_size, size_t k
         .b_stride = (int)pass->scratch.q.stride,
         .c_stride = (int)pass->scratch.attention[0].strides.scores,
     };
-    if (layer->bf16) { /* whole panels: scores after the last key are never read */
+    if (layer->bf16) { /* complete panels: scores after the last key are never read */
         shape.pairs = 1;
         shape.m = KEY_PANEL;
         shape.k = (int)bf16_pairs(layer->heads->d_k);
@@ -197,7 +198,7 @@ enum head_fault strip_for_each(const struct attention_head *head, size_t first, 
     return fault;
 }
 
-/* The number of keys of a range that are in the same panel as `key`, from `key` on. */
+/* Return how many keys of a range, from `key` on, are in the same panel as `key`. */
 static size_t part_of_panel(struct key_range keys, size_t key)
 {
     return num_min(keys.end - key, KEY_PANEL - key % KEY_PANEL);
@@ -240,8 +241,8 @@ static void end_chain(const struct attention_head *head, const struct strip *str
     sum->to = memory->part;
 }
 
-/* Add the values of some keys of a panel times their weights, as pairs of bf16: the weights are
- * rounded here. */
+/* Add the values of some keys of a panel times their weights, as pairs of bf16. The weights are
+ * rounded first. */
 static void add_pairs(const struct attention_head *head, const struct strip *strip,
                       const struct kernel *kernel, struct key_range keys, const struct sum *sum)
 {

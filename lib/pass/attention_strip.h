@@ -1,5 +1,5 @@
-/* attention_strip.h: shared by the files of attention: a kind of attention, a layer, a head; and
- * products of a strip, a few queries of one head, with a range of keys, by kernels.
+/* attention_strip.h: what the files of attention share: the types of a kind of attention, a layer
+ * and a head; and products of a strip, which is a few queries of one head, with a range of keys.
  *
  * Keys are packed once for each head, in panels of KEY_PANEL, or are in the panels of a cache. A
  * strip's scores become weights in place and are multiplied with the values. Ranges begin and end
@@ -7,7 +7,7 @@
  *
  * A context is a sum over keys: one chain of multiply-adds for every CHAIN keys of the text; the
  * chains are added in their order. (One chain of thousands of keys would have four times the
- * rounding error.) The chain of a key depends on its index alone.
+ * rounding error.) The chain of a key depends only on its index.
  *
  *     strip_scores(head, &strip, range, memory->scores);
  *     ... weights in place of scores ...
@@ -24,17 +24,18 @@
 #include "model/score_rule.h"
 
 enum {
-    STRIP = 32, /* most queries in a strip */
+    STRIP = 32, /* the most queries in a strip */
     STEP = 16,  /* a kernel has one row or a multiple of this many rows, and a multiple of this many
                  * keys */
     ROW_SIZES = 1 + STRIP / STEP,
     KEY_SIZES = KEY_PANEL / STEP,
     CHAIN = 256, /* keys in one chain of a sum of values; a multiple of KEY_PANEL */
     ATTENTION_BUFFERS = 12,
-    FIRST_OF_PAIRS = 8, /* buffers from this index on begin as zeros */
+    FIRST_OF_PAIRS = 8, /* index of the first buffer of pairs, which begin as zeros */
 };
 
-/* How many floats, or pairs of bf16, are from the beginning of one row of a buffer to the next. */
+/* The strides of buffers: the floats, or pairs of bf16, from the beginning of one row to the
+ * next. */
 struct attention_strides {
     size_t scores, context, query, weight;
 };
@@ -46,10 +47,10 @@ struct attention_memory {
             float *panels;  /* [panels][dk, KEY_PANEL] keys, transposed */
             float *scores;  /* [rows of a strip, strides.scores] */
             float *context; /* [rows of a strip, strides.context] */
-            float *part;    /* as context, for one chain; only if a context may have several
-                             * chains */
+            float *part;    /* [rows of a strip, strides.context] the sum of one chain; only if a
+                             * context may have several chains */
             float *row; /* sparse, low-rank: scores, then weights, of one query; block by block: the
-                             * largest score and the sum so far of each query of a strip */
+                         * largest score so far and the sum so far for each query of a strip */
             float *sums; /* linear: sums over keys; low-rank: mean keys, then mean values */
             /* The visible keys of a query in a pattern, and its random keys. */
             uint32_t *visible, *drawn;
@@ -60,12 +61,13 @@ struct attention_memory {
         };
         void *buffers[ATTENTION_BUFFERS];
     };
-    float *maps[ATTENTION_MAPS]; /* [STRIP, keys] rows for a lender of rows; else NULL */
+    float *maps[ATTENTION_MAPS]; /* [STRIP, keys] rows for a lender that receives rows; otherwise
+                                  * NULL */
     struct attention_strides strides;
 };
 
-/* How many elements each buffer has. `scores`, `context` and `part` follow from rows and
- * strides. */
+/* The number of elements of each buffer. For `scores`, `context` and `part`, it is the product of
+ * rows and strides. */
 struct attention_size {
     union {
         struct {
@@ -78,7 +80,7 @@ struct attention_size {
     size_t rows, part_rows; /* rows of scores and context; rows of part */
 };
 
-/* The longest text of a batch, for which the memory must suffice. */
+/* The largest sizes in a batch, for which the memory of a thread must suffice. */
 struct attention_problem {
     const struct config *config;
     const struct sublayer *attention; /* the attention of a layer */
@@ -94,8 +96,9 @@ struct attention_layer {
     size_t layer;
     const struct head_rule *heads;
     struct score_rule rule;
-    const float *biases;    /* biases of scores for all distances (score_rule.h), or NULL */
-    const float *sinks;     /* [H] scores of the sinks; NULL: none */
+    const float *biases;    /* biases of scores for all distances (score_rule.h); NULL: there are
+                             * none */
+    const float *sinks;     /* [H] scores of the sinks; NULL: the heads have no sinks */
     float lambda;           /* the factor of the weights of second heads, where two heads make one
                              * context */
     struct dropout dropout; /* the dropout of training; announced weights do not have it */
@@ -104,8 +107,8 @@ struct attention_layer {
     unsigned edits; /* bit i: the map SITE_SCORES + i is edited, which only dense attention
                      * allows */
     struct kernel score_kernels[ROW_SIZES][KEY_SIZES];      /* [row size][keys / STEP - 1] */
-    struct kernel context_kernels[ROW_SIZES][KEY_SIZES][2]; /* [..][..][1]: kernels that add to a
-                                                             * sum */
+    struct kernel context_kernels[ROW_SIZES][KEY_SIZES][2]; /* [row size][keys / STEP - 1]; [1]:
+                                                             * kernels that add to a sum */
     atomic_size_t first_fault; /* the fault of the first head that fails: the lowest of round ·
                                 * HEAD_FAULTS + fault */
 };
@@ -114,24 +117,24 @@ struct attention_layer {
 struct attention_head {
     const struct attention_layer *layer;
     const struct attention_memory *memory;
-    struct matrix q, k, v, context; /* this head's columns, this text's rows */
+    struct matrix q, k, v, context; /* the columns of this head in the rows of this text */
     struct cache *cache;            /* has all keys and values; NULL: no cache */
     size_t text, head;
-    size_t kv_head;    /* index of its key/value head */
+    size_t kv_head;    /* index of the key/value head that this head reads */
     size_t past, keys; /* number of queries in earlier passes; number of all keys */
-    union {            /* rows of each map (strip_map_row); NULL: the map is not watched */
+    union {            /* memory of each map (strip_map_row); NULL: the map is not watched */
         struct {
             float *scores, *softmax, *masked, *weights, *difference;
         };
         float *maps[ATTENTION_MAPS];
     };
-    struct lent_maps lent; /* rows of `maps` (site.h) */
+    struct lent_maps lent; /* which rows of `maps` are written, or who receives them (tap.h) */
     uint64_t dropout_key;  /* key of the head's random numbers */
-    const float *sink;     /* score of the head's sink; NULL: none */
+    const float *sink;     /* score of the head's sink; NULL: the head has no sink */
     struct matrix rests;   /* [T, 1]: the share of the softmax that the sink gets */
     struct head_bias bias;
-    const struct attention_head *second; /* the head that makes one context with this one; NULL:
-                                          * there is none */
+    const struct attention_head *second; /* the other head, if two heads make one context; NULL:
+                                          * there is no other head */
 };
 
 /* Causes of failure of a head. */
@@ -147,7 +150,7 @@ enum head_fault {
 struct attention_method {
     /* Compute the memory that a thread needs; false: the size overflows. */
     bool (*measure)(struct attention_size *size, const struct attention_problem *problem);
-    /* Before the heads of a layer: fetch kernels. NULL: none are needed. */
+    /* Called before the heads of a layer, to fetch kernels. NULL: no kernels are needed. */
     void (*prepare)(struct attention_layer *layer);
     /* Compute one head of one text: its watched maps, and its context. */
     enum head_fault (*compute)(const struct attention_head *head);
@@ -158,36 +161,37 @@ extern const struct attention_method attention_dense, attention_sparse, attentio
 
 /* --- strips ----------------------------------------------------------------------------------- */
 
-/* Queries first … first + rows - 1 of the text's new queries. */
+/* A strip: the queries first … first + rows - 1 of the text's new queries. */
 struct strip {
     size_t first, rows;
 };
 
 size_t strip_round_up(size_t size, size_t step);
 
-/* The keys that are visible to a query. */
+/* Return the range of keys in which the keys are visible to a query. */
 struct key_range strip_visible(const struct attention_head *head, size_t query);
 
-/* Compute the sizes of a thread's memory for strips of size->rows rows; false: one overflows. */
+/* Compute the sizes of a thread's memory for strips of size->rows rows. Returns false if a size
+ * overflows. */
 bool strip_measure(struct attention_size *size, const struct attention_problem *problem);
 
 /* Row sizes of kernels: 0: one row (a generated token), 1: up to 16 rows, 2: up to 32 rows. */
 size_t strip_row_size(size_t rows);
 size_t strip_rows_of_size(size_t size);
 
-/* Fetch the kernels for strips of a row size against `keys` keys, a multiple of STEP up to
- * KEY_PANEL (`add`: to a context that has a sum). */
+/* Fetch the kernels of scores or of contexts for strips of a row size, with `keys` keys, which is a
+ * multiple of STEP up to KEY_PANEL. If `add`, the kernel adds to a context that has a sum. */
 void strip_fetch_scores(struct attention_layer *layer, size_t row_size, size_t keys);
 void strip_fetch_context(struct attention_layer *layer, size_t row_size, size_t keys, bool add);
 
-/* Process the queries from `first` on in strips of at most `most`, until one fails. Pass each
- * strip's rows of maps to the lender, if it asks for rows. */
+/* Call `work` for the queries from `first` on, in strips of at most `most` queries, until a strip
+ * fails. If the lender asks for rows of maps, pass it the rows of each strip. */
 typedef enum head_fault strip_work(const struct attention_head *head, const struct strip *strip);
 enum head_fault strip_for_each(const struct attention_head *head, size_t first, size_t most,
                                strip_work *work);
 
-/* strip_pack_keys: pack the keys of a head unless a cache has them; in bf16 also its queries, and
- * its values unless a cache has them. strip_panel: a key's panel, or in bf16 its page.
+/* strip_pack_keys: pack the keys of a head unless a cache has them; in bf16 also its queries and,
+ * unless a cache has them, its values. strip_panel: the panel of a key or, in bf16, its page.
  * strip_values: float32 values from a key on. */
 void strip_pack_keys(const struct attention_head *head);
 void *strip_panel(const struct attention_head *head, size_t key);
@@ -197,33 +201,35 @@ const float *strip_values(const struct attention_head *head, size_t key);
 void strip_scores(const struct attention_head *head, const struct strip *strip,
                   struct key_range keys, float *to);
 
-/* strip_context: memory->context [rows, dv] = weights [rows, stride] · v of a range of keys; if
- * `adds`, it is added to the context, which is 0 or the sum of earlier ranges. strip_write_context:
- * copy memory->context to head->context. */
+/* strip_context: memory->context [rows, dv] = weights [rows, stride] · v of a range of keys. If
+ * `adds`, the product is added to the context, which is 0 or the sum of earlier ranges.
+ * strip_write_context: copy memory->context to head->context. */
 void strip_context(const struct attention_head *head, const struct strip *strip,
                    struct key_range keys, const float *weights, bool adds);
 void strip_write_context(const struct attention_head *head, const struct strip *strip);
 
-/* The row of a query in an attention map; NULL: the map is not watched, or lacks the row. */
+/* Return the row of a query in an attention map; NULL: the map is not watched, or has no such
+ * row. */
 float *strip_map_row(const struct attention_head *head, float *map, size_t query);
 
-/* Write a row of an attention map, if it is watched. strip_put_row: its first `count` cells, with 0
- * in all later ones; strip_put_range: the cells of a range from the same indices of `from`, with
- * `others` in all other cells. */
+/* Write a row of an attention map, if the map is watched. strip_put_row writes the first `count`
+ * cells from `from`, and 0 in all later cells. strip_put_range writes the cells of a range from the
+ * same indices of `from`, and `others` in all other cells. */
 void strip_put_row(const struct attention_head *head, float *map, size_t query, const float *from,
                    size_t count);
 void strip_put_range(const struct attention_head *head, float *map, size_t query, const float *from,
                      struct key_range keys, float others);
 
-/* Drop weights of a range of keys, if the mechanism has dropout, and scale the others. */
+/* If the mechanism has dropout, drop weights of a range of keys, and scale the weights that
+ * stay. */
 void strip_drop(const struct attention_head *head, float *weights, size_t query,
                 struct key_range keys);
 
 /* --- edits: edit.c ---------------------------------------------------------------------------- */
 
 /* Apply the edits of a map: attention_edit to some cells of a query's row; attention_edit_scores to
- * a few rows of scores; the third to a few rows of masked scores, whose largest scores are then
- * computed again. */
+ * a few rows of scores; attention_edit_masked to a few rows of masked scores, whose largest scores
+ * are then computed again. */
 void attention_edit(const struct attention_head *head, enum site site, size_t query, float *row,
                     struct key_range keys);
 void attention_edit_scores(const struct attention_head *head, struct matrix rows, size_t query);

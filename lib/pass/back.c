@@ -1,5 +1,5 @@
-/* back.c: the walk back. Each function computes the gradients for the step of the pass that it is
- * named after: it is the transpose of that step. */
+/* back.c: the walk back (back.h). Each function with a name in _back computes the gradients for the
+ * step of the pass that it is named after: it is the transpose of that step. */
 #include "pass/back.h"
 
 #include <math.h>
@@ -36,8 +36,8 @@ struct keeping {
     size_t texts;
 };
 
-/* The memory of a site in the tape for all texts, with `count` floats for each; NULL: the tape has
- * none. */
+/* Return the memory of a site in the tape for all texts, with `count` floats for each text; NULL:
+ * there is no memory. */
 static float *room_of(const struct keeping *keeping, enum site site, int layer, size_t count,
                       struct err *err)
 {
@@ -48,8 +48,8 @@ static float *room_of(const struct keeping *keeping, enum site site, int layer, 
     return (float *)*place; /* in the arena, so it may be written */
 }
 
-/* Copy a text's rows, whose heads are side by side. The stream that enters a layer is not copied:
- * it is the stream that left the layer before. */
+/* The sink of a tape: copy a text's rows, whose heads are side by side. The stream that enters a
+ * layer is not copied: it is the stream that left the previous layer. */
 static int keep(void *context, const struct announcement *announced, struct err *err)
 {
     const struct keeping *keeping = context;
@@ -79,7 +79,8 @@ static float *lend_rows(void *context, enum site site, int layer, size_t floats)
     return room_of(keeping, site, layer, floats / keeping->texts, NULL);
 }
 
-/* Lend the memory of an attention map in the tape, to which the pass writes the map. */
+/* The lender of a tape: lend the memory of an attention map in the tape, to which the pass writes
+ * the map. */
 static int lend(void *context, struct attention_map_loan *loan, struct err *err)
 {
     const struct keeping *keeping = context;
@@ -155,8 +156,8 @@ static void watch_stack(struct watch *watch, const struct stack *stack, size_t f
     }
 }
 
-/* Watch all sites that the tape needs. If the pass starts at a layer, watch only the sites that the
- * tape lacks. */
+/* Watch all sites that the tape needs. If the pass starts at a layer, watch only the sites of this
+ * layer that the tape lacks. */
 static void watch_all(struct watch *watch, const struct tape *tape, const struct run *run)
 {
     const struct config *c = run->config;
@@ -221,8 +222,8 @@ struct matrix walk_matrix(const float *data, size_t rows, size_t columns)
     return (struct matrix){(float *)data, rows, columns, columns}; /* the values are only read */
 }
 
-/* A matrix of zeros (walk_zeros), or with any numbers (walk_room). Without data if there is no
- * memory. */
+/* walk_zeros: a new matrix of zeros. walk_room: a new matrix with undefined numbers. Without data
+ * if there is no memory. */
 struct matrix walk_zeros(struct walk *w, size_t rows, size_t columns)
 {
     return walk_matrix(arena_alloc(w->arena, rows * columns, sizeof(float), w->err), rows, columns);
@@ -241,7 +242,8 @@ struct matrix walk_copy(struct walk *w, struct matrix x)
     return copy;
 }
 
-/* A matrix of zeros that is kept until the walk ends, not only for a sublayer. */
+/* Return a matrix of zeros that is kept until the walk ends, while other matrices are kept for one
+ * sublayer. */
 struct matrix walk_lasting(struct walk *w, size_t rows, size_t columns)
 {
     return walk_matrix(arena_alloc(w->back->tape->arena, rows * columns, sizeof(float), w->err),
@@ -332,7 +334,7 @@ static void transpose_block(const struct row_operation *block)
     transpose(matrix_columns(block->whole, block->first, block->x.rows), block->x);
 }
 
-/* The transpose of x. Its rows have a stride that suits kernels. */
+/* Return the transpose of x, with a stride that suits kernels. */
 static struct matrix transposed(struct walk *w, struct matrix x)
 {
     struct matrix y = {NULL, x.columns, x.rows, matrix_stride(x.rows)};
@@ -351,8 +353,8 @@ static void sum_block(const struct row_operation *block)
 
 /* --- gradients of parameters ------------------------------------------------------------------ */
 
-/* Where to add the gradient of a slot's parameter: in the tensor's gradient, from its expert or
- * head on; NULL: it is not wanted. */
+/* Return the address to which the gradient of a slot's parameter is added: in the tensor's
+ * gradient, from its expert or head on; NULL: the gradient is not wanted. */
 float *walk_gradient(const struct walk *w, struct slot slot, struct family_layout *layout)
 {
     const struct back *back = w->back;
@@ -362,7 +364,7 @@ float *walk_gradient(const struct walk *w, struct slot slot, struct family_layou
                : back->gradients[tensor] + layout->skipped;
 }
 
-/* Add all rows of sums to the gradient of a bias, or of the scales or shift of a norm. */
+/* Add all rows of `sums` to the gradient of a bias, or of the scales or shift of a norm. */
 void walk_add_sums(const struct walk *w, struct slot slot, struct matrix sums)
 {
     struct family_layout layout;
@@ -419,7 +421,7 @@ int walk_product_gradients(struct walk *w, struct slot slot, struct matrix dy, s
 
 /* --- products and norms ----------------------------------------------------------------------- */
 
-/* y = x · W + b */
+/* Return y = x · W + b. */
 struct matrix walk_product(struct walk *w, struct slot slot, struct matrix x)
 {
     struct weight weight;
@@ -431,7 +433,7 @@ struct matrix walk_product(struct walk *w, struct slot slot, struct matrix x)
     return y;
 }
 
-/* dx += dy · Wᵀ for a few numbers of dy. */
+/* dx += dy · Wᵀ, for a dy that has only a few numbers other than 0. */
 static int columns_back(struct walk *w, struct matrix dx, struct matrix dy,
                         const struct weight *weight)
 {
@@ -447,7 +449,7 @@ static int columns_back(struct walk *w, struct matrix dx, struct matrix dy,
     return err_if(!column);
 }
 
-/* total += x · factor or, if total has no data, result = x · factor. */
+/* total += x · factor or, if total.data is NULL, result = x · factor. */
 static void multiply(struct machine *machine, struct matrix total, struct matrix result,
                      struct matrix x, const struct weight *factor)
 {
@@ -457,9 +459,9 @@ static void multiply(struct machine *machine, struct matrix total, struct matrix
         linear(machine, result, x, factor, ACTIVATION_NONE);
 }
 
-/* dx = dy · Wᵀ or, if `adds`, dx += dy · Wᵀ. If W is stored as [out, in] it already is Wᵀ. Else W
- * is transposed if it is smaller than dy; if not, rows of W times the transposed dy give the
- * columns of dx. */
+/* dx = dy · Wᵀ or, if `adds`, dx += dy · Wᵀ. If W is stored as [out, in], this already is Wᵀ.
+ * Otherwise W is transposed if it is smaller than dy; if not, rows of W times the transposed dy
+ * give the columns of dx. */
 int walk_weight_back(struct walk *w, struct matrix dx, struct matrix dy,
                      const struct weight *weight, bool adds)
 {
@@ -521,7 +523,7 @@ int walk_weight_back(struct walk *w, struct matrix dx, struct matrix dy,
     return 0;
 }
 
-/* dx += the gradient of x in y = x · W + b. The gradients of W and b are added to theirs. */
+/* dx += the gradient of x in y = x · W + b; also add the gradients of W and b to theirs. */
 int walk_product_back(struct walk *w, struct slot slot, struct matrix dx, struct matrix dy,
                       struct matrix x)
 {
@@ -531,7 +533,7 @@ int walk_product_back(struct walk *w, struct slot slot, struct matrix dx, struct
                   walk_weight_back(w, dx, dy, &weight, true));
 }
 
-/* The gradient of x in y = x · W + b. */
+/* Return the gradient of x in y = x · W + b; also add the gradients of W and b to theirs. */
 struct matrix walk_product_gradient(struct walk *w, struct slot slot, struct matrix dy,
                                     struct matrix x)
 {
@@ -572,7 +574,7 @@ int walk_norm_back(struct walk *w, struct slot slot, struct matrix dx, struct ma
     return 0;
 }
 
-/* y = the norm of x. */
+/* Return the norm of x. */
 struct matrix walk_normed(struct walk *w, struct slot slot, struct matrix x)
 {
     struct norm norm;
@@ -601,7 +603,7 @@ static bool is_seeded(const struct walk *w, enum site id)
     return false;
 }
 
-/* The stream that leaves the last layer. */
+/* Return the stream that leaves the last layer. */
 static struct matrix last_stream(struct walk *w)
 {
     const struct stack *stack = w->stack;
@@ -616,8 +618,8 @@ static struct matrix last_stream(struct walk *w)
     return walk_matrix(values, w->texts * w->tokens, stack->width);
 }
 
-/* The input of the matrices that follow the last layer: the stream that left it, or its final
- * norm. */
+/* Return the input of the matrices that follow the last layer: the stream that left the layer, or
+ * its final norm. */
 static struct matrix left_of(struct walk *w)
 {
     struct matrix left = last_stream(w);
@@ -632,7 +634,7 @@ struct loss_rows {
     float factor;
 };
 
-/* Replace logits by their gradients, and set the losses of the rows. */
+/* Compute the losses of the block's rows, and replace logits by their gradients. */
 static void loss_block(const struct row_operation *block)
 {
     const struct loss_rows *own = block->own;
@@ -651,14 +653,15 @@ static void loss_block(const struct row_operation *block)
     }
 }
 
-/* The rows of the end of a text for which logits are needed. */
+/* Rows of the last layer's output for which logits are needed. */
 struct end_rows {
     const size_t *rows; /* [count]: indices of the rows */
     size_t count;
-    struct matrix left; /* the input of the last matrices in these rows */
+    struct matrix left; /* the input of the last matrices for these rows */
 };
 
-/* The gradients of logits before they are divided and capped, from a loss or from seeds. */
+/* Return the gradients of logits before they are divided and capped, from the loss or from the
+ * seeds. */
 static struct matrix logits_back(struct walk *w, const struct end_rows *some)
 {
     const struct unembed_rule *rule = &w->stack->unembed;
@@ -688,7 +691,8 @@ static struct matrix logits_back(struct walk *w, const struct end_rows *some)
     return logits.data ? d : logits;
 }
 
-/* The gradient of the rows that the last matrices read; without data: nothing depends on them. */
+/* Return the gradient of the rows that the last matrices read; without data if no result depends on
+ * the rows. */
 static struct matrix result_back(struct walk *w, const struct end_rows *some)
 {
     const struct unembed_rule *rule = &w->stack->unembed;
@@ -736,18 +740,18 @@ static struct matrix result_back(struct walk *w, const struct end_rows *some)
     return rule->project && d.data ? walk_product_gradient(w, project, d, some->left) : d;
 }
 
-/* Replace each row of a text by the mean of the text's rows. The same step is its own transpose, so
- * it also serves to walk back. */
+/* Replace each row of a text by the mean of the text's rows. This step is its own transpose, and
+ * serves for the walk back as well. */
 static void average_texts(const struct walk *w, struct matrix y, struct matrix x)
 {
     for (size_t first = 0; first < x.rows; first += w->tokens)
         average_rows(matrix_rows(y, first, w->tokens), matrix_rows(x, first, w->tokens));
 }
 
-enum { CHUNK_ROWS = 512 }; /* for a loss, the logits of so many rows are computed at a time */
+enum { CHUNK_ROWS = 512 }; /* with a loss, the logits of this many rows are computed at a time */
 
-/* Add to dleft the gradient of `left`, which the last matrices read, for all rows that have a
- * result. A chunk of rows is computed at a time. */
+/* Add the gradient of `left`, which the last matrices read, to dleft, for all rows that have a
+ * result. With a loss, the rows are computed in chunks. */
 static int results_back(struct walk *w, struct matrix dleft, struct matrix left)
 {
     const struct unembed_rule *rule = &w->stack->unembed;
@@ -788,8 +792,8 @@ static int results_back(struct walk *w, struct matrix dleft, struct matrix left)
     return 0;
 }
 
-/* dx += the gradient of the stream that leaves the last layer. dleft: the gradient of the input of
- * the last matrices. */
+/* dx += the gradient of the stream that leaves the last layer. dleft is the gradient of the final
+ * norm's result or, without such a norm, of the stream. */
 static int unembed_back(struct walk *w, struct matrix dx, struct matrix dleft)
 {
     const struct slot norm = slot_of_end((int)w->stack->branch, SLOT_FINAL_NORM);
@@ -804,7 +808,7 @@ static int unembed_back(struct walk *w, struct matrix dx, struct matrix dleft)
                   walk_norm_back(w, norm, dx, dleft, last_stream(w)));
 }
 
-/* A text, or its source if the walk is over the sources. */
+/* Return a text or, if the walk is over the sources, its source. */
 static struct text text_in(const struct walk *w, size_t index)
 {
     struct text text = w->run->batch->texts[index];
@@ -814,8 +818,8 @@ static struct text text_in(const struct walk *w, size_t index)
     return text;
 }
 
-/* The rows of the table for all tokens, and their sums with embeddings of positions and segments,
- * which are the input of the embedding's norm. */
+/* token_rows returns the rows of the table of tokens for all tokens. embedded returns their sums
+ * with the embeddings of positions and segments, which are the input of the embedding's norm. */
 static struct matrix token_rows(struct walk *w)
 {
     struct matrix x = walk_room(w, w->texts * w->tokens, w->stack->embed.width);
@@ -839,8 +843,9 @@ static struct matrix embedded(struct walk *w)
     return x;
 }
 
-/* Where to add the gradient of a table, the slot `id` of the branch or else of the text, and how
- * many rows the table has; NULL: the gradient is not wanted. */
+/* Return the address to which the gradient of a table is added, and set *rows to its number of
+ * rows. The table is the slot `id` of the branch or, if the branch has none, of the text. NULL: the
+ * gradient is not wanted. */
 static float *table_of(const struct walk *w, int id, size_t *rows)
 {
     struct family_layout layout;
@@ -853,8 +858,8 @@ static float *table_of(const struct walk *w, int id, size_t *rows)
     return table;
 }
 
-/* Add the gradients of the tables of positions and segments. dx: the gradient of the sum of
- * embeddings. */
+/* Add the gradients of the tables of positions and segments, from dx, the gradient of the sum of
+ * the embeddings. */
 static void places_back(const struct walk *w, struct matrix dx)
 {
     const struct embed_rule *rule = &w->stack->embed;
@@ -887,7 +892,7 @@ struct matrix walk_embedding(struct walk *w)
     return x;
 }
 
-/* dx += the gradient of the embedding through the inputs that layers have of their own. */
+/* dx += the gradient of the embedding through the extra inputs of the layers. */
 static int given_back(struct walk *w, struct matrix dx)
 {
     const struct slot project = slot_of_text(SLOT_GIVEN_PROJECT),
@@ -949,8 +954,7 @@ static int embed_back(struct walk *w, enum site_branch branch, struct matrix dx)
         return -1;
     size_t words = 0;
     float *table = table_of(w, SLOT_TOKENS, &words);
-    for (size_t row = 0; row < dx.rows && table; row++) { /* rows are added in the order of the
-                                                           * tokens */
+    for (size_t row = 0; row < dx.rows && table; row++) { /* tokens are added in their order */
         const uint32_t *ids = text_in(w, row / w->tokens).ids;
         const size_t token = row % w->tokens;
         add_scaled_row(table + ids[token] * dx.columns, matrix_row(dx, row), dx.columns,
@@ -962,8 +966,9 @@ static int embed_back(struct walk *w, enum site_branch branch, struct matrix dx)
     return err_if(!w->back->token_rows[branch].data);
 }
 
-/* Walk back over the layers of a stack, which gives dx, the gradient at its beginning. dleft: the
- * gradient of the input of what follows its last layer. */
+/* Walk back over the layers of a stack. dleft is the gradient of the result of the stack; *dx
+ * becomes the gradient of the input of its first layer or, with a lean tape, of layer
+ * tape->from. */
 static int stack_back(struct walk *w, enum site_branch branch, struct matrix *dx,
                       struct matrix dleft)
 {

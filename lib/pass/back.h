@@ -1,5 +1,5 @@
-/* back.h: gradients of a scalar at every site of a pass, and of the parameters: one walk back over
- * the sublayers of layer.h, after a pass whose values a tape keeps.
+/* back.h: gradients of a scalar at every site of a pass, and of the parameters, by backpropagation:
+ * one walk back over the sublayers of layer.h, after a pass whose values a tape keeps.
  *
  *     struct tape tape = {.arena = &arena};
  *     if (tape_run(&tape, &run, err)) ...                        (the pass)
@@ -8,8 +8,8 @@
  *
  * The seeds define the scalar: they are its gradients at some sites, and all other gradients follow
  * from them. Divisors of norms, routing weights and caps have gradients; the choice of experts and
- * of visible keys has none. Weights, masked scores and scores of hidden keys, and weights of
- * experts that were not chosen, have the gradient 0. Gradients of keys and values are sums over the
+ * of visible keys has none. The gradient is 0 for weights, masked scores and scores of hidden keys,
+ * and for weights of experts that were not chosen. Gradients of keys and values are sums over the
  * query heads that share them. */
 #pragma once
 
@@ -19,28 +19,30 @@
 /* The values that a pass announced, as dense arrays in `arena`. */
 struct tape {
     struct arena *arena;
-    bool lean;          /* keep only the values that a walk reads; without readers and logits */
-    size_t from;        /* lean: the first layer of the text that is kept; the walk ends at its
-                         * input. 0: the walk goes on to the rows of the table of tokens */
-    bool streams;       /* of all layers of the text but the last, keep only the stream that enters:
-                         * the walk runs each layer again, with the same bits. Not with `lean` */
-    struct arena layer; /* with `streams`: memory of the layer that the walk is in */
-    struct arena scratch; /* memory of the pass and the walk, which the caller releases. Without
-                           * `lean`, `arena` is used instead */
-    const float **values; /* [layers + 1][SITE_COUNT]: first the sites outside of layers, then each
-                           * layer's */
+    bool lean;          /* keep only the values that the walk back from a loss reads: the tape has
+                         * no logits, and the walk no readers */
+    size_t from;        /* with `lean`: the first layer of the text that is kept; the walk ends at
+                         * its input. 0: the walk continues to the rows of the table of tokens */
+    bool streams;       /* for each layer of the text but the last, keep only the stream that enters
+                         * the layer: the walk runs the layer again, with the same bits. Not with
+                         * `lean` */
+    struct arena layer; /* with `streams`: memory of the layer that the walk has reached */
+    struct arena scratch; /* memory of the walk and, with `lean`, of the pass. With `lean` the
+                           * caller releases it, otherwise back_run does */
+    const float **values; /* [layers + 1][SITE_COUNT] values by site: first the sites outside of
+                           * layers, then the sites of each layer */
 };
 
 /* tape_run: run a batch of texts of one length, with sources of one length, without a cache, and
- * keep the values of its sites. tape_check: refuse, before anything is run, what is not supported:
- * edits, attention that is not the model's own, and models without a walk back (features.h).
- * tape_run checks as well. */
+ * keep the values of its sites. tape_check: before anything is run, set an error for what has no
+ * gradients: edits, attention that is not the model's own, and models without a walk back
+ * (features.h). tape_run calls tape_check as well. */
 int tape_run(struct tape *tape, const struct run *run, struct err *err);
 int tape_check(const struct run *run, struct err *err);
 
-/* The values of a site in a layer (-1: outside of layers). A map is [texts, H, T, S]; other sites
- * have the rows of all texts, with the heads of a row side by side. NULL: the tape has no such
- * values. */
+/* Return the values of a site in a layer (-1: outside of layers). A map is [texts, H, T, S]; other
+ * sites have the rows of all texts, with the heads of a row side by side. NULL: the tape has no
+ * values of this site. */
 const float *tape_of(const struct tape *tape, enum site site, int layer);
 
 /* The gradient of the scalar at a site, in the same order as the site's values in a tape. */
@@ -51,8 +53,8 @@ struct back_seed {
 };
 
 /* A reader of the stream: the queries, keys or values of one query head, or an MLP (SITE_MLP_OUT).
- * The gradient [T, C] is that part of the stream's gradient that comes through this reader, and
- * through its norm. */
+ * `gradient` [T, C] is the part of the stream's gradient that comes through this reader and its
+ * norm. */
 struct back_reader {
     enum site site;
     size_t layer, head;
@@ -61,13 +63,14 @@ struct back_reader {
 
 typedef int reader_sink(void *context, const struct back_reader *reader, struct err *err);
 
-/* A scalar for training: Σ factor · loss of a row. The loss is -log softmax(logits)[target], or for
- * a number (logit - target)². */
+/* A scalar for training: the sum of factor · loss over the rows. The loss of a row is -log
+ * softmax(logits)[target] or, if the target is a number, (logit - target)². */
 struct back_loss {
-    const uint32_t *targets; /* [rows]: an id, or the bits of a float; BACK_NO_TARGET: the row has
-                              * no loss */
+    const uint32_t *targets; /* [rows]: an id, or the bits of a float if `of_numbers`;
+                              * BACK_NO_TARGET: the row has no loss */
     float factor;            /* factor of each loss; 0: no gradient is needed */
-    double *losses;          /* [rows]: back_run sets each row's loss; NaN: it is not finite */
+    double *losses;          /* [rows]: the loss of each row, set by back_run; NaN: the loss is not
+                              * finite */
     bool of_numbers;
 };
 
@@ -78,17 +81,18 @@ struct back {
     struct tape *tape;
     const struct back_seed *seeds;
     size_t seed_count;
-    const struct back_loss *loss; /* a loss in place of seeds, for a lean tape; NULL: none */
+    const struct back_loss *loss; /* a loss in place of seeds, for a lean tape; NULL: the seeds are
+                                   * used */
     /* For each index of weights_tensor, floats in the layout of the tensor, to which its gradient
-     * is added; NULL: not wanted. Not with readers. */
+     * is added; NULL: the gradient is not wanted. Cannot be combined with readers. */
     float *const *gradients;
-    tap_sink sink; /* receives the gradient of each site, in the reverse order of the pass; or
-                    * NULL */
+    tap_sink sink; /* receives the gradient of each site, in the reverse order of the pass; NULL:
+                    * gradients are not announced */
     void *context;
-    /* Receives each reader, from the last layer to the first; in cross-attention only queries. Or
-     * NULL. */
+    /* Receives each reader, from the last layer to the first; in cross-attention only queries.
+     * NULL: readers are not wanted. */
     reader_sink *reader;
-    /* back_run sets it, in the tape's arena: the gradients of the scaled rows of the table of
+    /* Set by back_run, in the tape's arena: the gradients of the scaled rows of the table of
      * tokens, for text and source, unless the walk ends before these rows. */
     struct matrix token_rows[BRANCH_CROSS];
 };
@@ -103,28 +107,32 @@ struct walk {
     const struct run *run;
     const struct config *config;
     const struct stack *stack;
-    size_t layer, texts, tokens; /* tokens: the length of each text in the stack */
-    struct matrix memory;        /* [S, C]: the source's output, which cross-attention reads; no
+    size_t layer, texts, tokens; /* `tokens`: the length of each text in the stack */
+    struct matrix memory;        /* [S, C] the encoder's output, which cross-attention reads; no
                                   * data: there is none */
     struct matrix dmemory;       /* gradient of `memory`, summed over the layers of the text */
     struct matrix read, dread;   /* the stream that a sublayer or its norm reads, and the gradient
                                   * of this stream */
-    struct matrix (*lent)[2];    /* [layers]: gradients of the layer's keys and values through later
-                                  * layers that read them; no data: there are none */
-    struct matrix dgiven;        /* gradient of the inputs that layers have of their own */
+    struct matrix (*lent)[2];    /* [layers][k, v] gradients of a layer's keys and values through
+                                  * later layers that borrow them; no data: no layer does */
+    struct matrix dgiven;        /* gradient of the extra inputs of all layers (scratch.given in
+                                  * pass.h) */
     struct matrix dcopies; /* [T, N·C]: gradient of the copies of the stream; no data: there is one
                             * stream */
-    /* Of sublayers that do not read the stream: the gradient of the layer's input, and of the
-     * result of a norm that two sublayers share; or no data. */
+    /* For sublayers that do not read the stream. dfirst: the gradient of the layer's input;
+     * dshared: the gradient of a norm that two sublayers read. No data: there are no such
+     * sublayers. */
     struct matrix dfirst, dshared;
-    /* Cosines and sines for [main, local] and [forth, back], made on their first use. */
+    /* Cosines and sines for [main rotary embedding, local rotary embedding] and [forward,
+     * backward], made on their first use. */
     struct matrix turns[2][2];
     struct arena *arena; /* memory of one sublayer */
     struct err *err;
 };
 
-/* walk_matrix: a view of dense floats. Then a matrix of zeros, a matrix with any numbers, and a
- * copy. A matrix has no data if there is no memory. */
+/* walk_matrix: a view of dense floats. walk_zeros: a new matrix of zeros. walk_room: a new matrix
+ * with undefined numbers. walk_copy: a new copy of x. A matrix has no data if there is no
+ * memory. */
 struct matrix walk_matrix(const float *data, size_t rows, size_t columns);
 struct matrix walk_zeros(struct walk *w, size_t rows, size_t columns);
 struct matrix walk_room(struct walk *w, size_t rows, size_t columns);
@@ -132,42 +140,44 @@ struct matrix walk_copy(struct walk *w, struct matrix x);
 struct matrix walk_lasting(struct walk *w, size_t rows,
                            size_t columns); /* zeros that are kept until the walk ends */
 
-/* The values of a site in the layer that the walk is in. */
+/* Return the values of a site in the layer that the walk has reached. */
 const float *walk_value(const struct walk *w, enum site_branch branch, enum site id);
 
 /* walk_show: add the seeds of a site to its gradient, and announce the gradient of each text. `own`
- * is the gradient of the first text; the other texts' gradients follow it in memory.
- * walk_show_rows: the same for a matrix of rows; the third: for rows with heads side by side. */
+ * is the gradient of the first text; the gradients of other texts follow it in memory.
+ * walk_show_rows does this for a matrix of rows, walk_show_heads for rows with heads side by
+ * side. */
 int walk_show(struct walk *w, enum site_branch branch, enum site id, struct tensor own);
 int walk_show_rows(struct walk *w, enum site_branch branch, enum site id, struct matrix gradient);
 int walk_show_heads(struct walk *w, enum site_branch branch, enum site id, struct matrix gradient,
                     size_t heads); /* heads are side by side in a row */
 
-/* walk_gradient: where to add the gradient of a slot's parameter, in the tensor's gradient from its
- * expert or head on; NULL: it is not wanted. walk_add_sums: add all rows of sums to the gradient of
- * a bias, or of the scales or shift of a norm. */
+/* walk_gradient: the address to which the gradient of a slot's parameter is added, in the gradient
+ * of its tensor, from its expert or head on; NULL: the gradient is not wanted. walk_add_sums: add
+ * all rows of `sums` to the gradient of a bias, or of the scales or shift of a norm. walk_scale: x
+ * = x · factor. */
 float *walk_gradient(const struct walk *w, struct slot slot, struct family_layout *layout);
 void walk_add_sums(const struct walk *w, struct slot slot, struct matrix sums);
 void walk_scale(struct matrix x, float factor);
 
 /* An operation on matrices that threads do in blocks of rows: `run` gets the rows of one block. A
- * sum over rows is made for each block, then over the blocks in their order: its bits do not depend
- * on the number of threads. */
+ * sum over rows is computed for each block, then over the blocks in their order: its bits do not
+ * depend on the number of threads. */
 struct row_operation {
     void (*run)(const struct row_operation *block);
     struct matrix y, x, more, dx, dy;
-    struct matrix whole; /* memory for all blocks: transposed [columns, rows], or sums [blocks,
-                          * …] */
-    const void *own;     /* data of the operation */
+    struct matrix whole; /* memory for all blocks: a transposed matrix [columns, rows], or sums
+                          * [blocks, …] */
+    const void *own;     /* data that the operation needs */
     size_t first, index; /* index of the first row of this block; number of the block */
 };
 
 void walk_rows(const struct walk *w, struct matrix over, struct row_operation operation);
 
-/* Steps of a product y = x · W + b. walk_product: y. walk_product_gradients: add the gradients of W
- * and b, summed in the order of rows. walk_weight_back: dx = dy · Wᵀ or, if `adds`, dx += dy · Wᵀ.
- * walk_product_back: both, with dx +=. walk_product_gradient: both, and returns the gradient of
- * x. */
+/* Steps of a product y = x · W + b. walk_product: returns y. walk_product_gradients: add the
+ * gradients of W and b, summed in the order of rows. walk_weight_back: dx = dy · Wᵀ or, if `adds`,
+ * dx += dy · Wᵀ. walk_product_back: walk_product_gradients, and dx += the gradient of x.
+ * walk_product_gradient: walk_product_gradients, and returns the gradient of x. */
 struct matrix walk_product(struct walk *w, struct slot slot, struct matrix x);
 int walk_product_gradients(struct walk *w, struct slot slot, struct matrix dy, struct matrix x);
 int walk_weight_back(struct walk *w, struct matrix dx, struct matrix dy,
@@ -177,37 +187,39 @@ int walk_product_back(struct walk *w, struct slot slot, struct matrix dx, struct
 struct matrix walk_product_gradient(struct walk *w, struct slot slot, struct matrix dy,
                                     struct matrix x);
 
-/* walk_normed: the norm of x. walk_norm_back: dx += the gradient of x, from dy, the gradient of
- * norm(x). */
+/* walk_normed: returns the norm of x. walk_norm_back: dx += the gradient of x, from dy, the
+ * gradient of norm(x). */
 struct matrix walk_normed(struct walk *w, struct slot slot, struct matrix x);
 int walk_norm_back(struct walk *w, struct slot slot, struct matrix dx, struct matrix dy,
                    struct matrix x);
 
-/* A slot of the layer that the walk is in. */
+/* Return a slot of the layer that the walk has reached. */
 static inline struct slot walk_slot(const struct walk *w, enum site_branch branch, int id)
 {
     return slot_of((int)branch, id, w->layer);
 }
 
-/* The embedding as the first layer reads it, after dropout. */
+/* Return the embedding as the first layer reads it, after dropout. */
 struct matrix walk_embedding(struct walk *w);
 
-/* back_copies.c. walk_merge_back: from dx, the gradient of the merged stream, to the gradients of
- * the copies that leave the layer. Then, in the order of the walk: from walk_corrected, the
- * gradient of the reader of the corrected stream, to the stream that corrects the copies after a
- * sublayer; from the layer's input to the copies that enter the layer; from the first copies to the
- * embedding. Merging and predicting leave dx 0. */
+/* back_copies.c. walk_merge_back: from dx, the gradient of the merged stream, to w->dcopies, the
+ * gradients of the copies that leave the layer. walk_corrected: returns the corrected copy, after
+ * scaling, which the next sublayer reads. walk_correct_back: dx, the gradient of the corrected
+ * copy, becomes the gradient of the stream after sublayer s, which corrects the copies.
+ * walk_predict_back: from dx, the gradient of the layer's input, to the gradients of the copies
+ * that enter the layer. walk_make_back: dx += the gradient of the embedding, from the gradients of
+ * the first layer's copies. Merging and predicting leave dx 0. */
 int walk_merge_back(struct walk *w, struct matrix dx);
 struct matrix walk_corrected(struct walk *w);
 int walk_correct_back(struct walk *w, const struct sublayer *s, struct matrix dx);
 int walk_predict_back(struct walk *w, struct matrix dx);
 int walk_make_back(struct walk *w, struct matrix dx);
 
-/* back_mlp.c: dx += the gradient of x, from d, the gradient of the hidden channels or, for a
+/* back_mlp.c: dx += the gradient of x, from d, the gradient of the hidden channels or, with a
  * mixture, of its output. */
 int walk_mlp_back(struct walk *w, const struct sublayer *s, struct matrix dx, struct matrix x,
                   struct matrix d);
 
 /* back_layer.c: dx, the gradient of the layer's output, becomes the gradient of its input.
- * w->dmemory gets its part. */
+ * Gradients through cross-attention are added to w->dmemory. */
 int walk_layer_back(struct walk *w, struct matrix dx);

@@ -13,7 +13,7 @@ static struct matrix copy_of(struct matrix copies, size_t copy, size_t width)
     return matrix_columns(copies, copy * width, width);
 }
 
-/* The copies at a site of a layer, from the tape. */
+/* Return the copies at a site of a layer, from the tape. */
 static struct matrix copies_at(const struct walk *w, enum site id, size_t layer)
 {
     const float *values = tape_of(w->back->tape, SITE_OF(w->stack->branch, id), (int)layer);
@@ -27,8 +27,8 @@ static struct matrix stream_at(const struct walk *w, enum site id)
 
 /* --- what makes and merges copies ------------------------------------------------------------- */
 
-/* y = x · the matrix of a copy, where each row is scaled to the mean square of the same row of
- * `like`; factors [rows] becomes the scale of each row. */
+/* Return y = x · the matrix of a copy, before each row is scaled to the mean square of the same row
+ * of `like`; factors [rows] becomes the scales of the rows. */
 static struct matrix turned(struct walk *w, struct slot slot, struct matrix x, struct matrix like,
                             double *factors)
 {
@@ -46,7 +46,7 @@ static struct slot turning_slot(int id, size_t copy)
 }
 
 /* dx += the gradient of x, dlike += the gradient of `like`, from dy, the gradient of the scaled
- * product. */
+ * product of x. */
 static int turn_back(struct walk *w, struct slot slot, struct matrix dx, struct matrix dlike,
                      struct matrix dy, struct matrix x, struct matrix like)
 {
@@ -98,7 +98,7 @@ int walk_make_back(struct walk *w, struct matrix dx)
     return 0;
 }
 
-/* The copies that enter the layer of the walk. */
+/* Return the copies that enter the layer that the walk has reached. */
 static struct matrix copies_before(struct walk *w)
 {
     const struct matrix none = {0};
@@ -124,7 +124,8 @@ static struct matrix copies_before(struct walk *w)
 
 /* --- what mixes them -------------------------------------------------------------------------- */
 
-/* Numbers of each token that weight the copies: tanh(read · W) · V, where read = norm(x) / C. */
+/* The numbers of each token by which the copies are weighted: tanh(read · W) · V, where read =
+ * norm(x) / C. */
 struct weighing {
     struct slot norm, router, last;
     struct matrix x, read, modes, numbers, dnumbers;
@@ -150,7 +151,7 @@ static int weigh(struct walk *w, struct weighing *m, int id, struct matrix x)
     return err_if(!m->numbers.data || !m->dnumbers.data);
 }
 
-/* dx += the gradient of x, from the gradient of the numbers. */
+/* dx += the gradient of x, from m->dnumbers, the gradient of the numbers. */
 static int weigh_back(struct walk *w, const struct weighing *m, struct matrix dx)
 {
     struct matrix d = walk_product_gradient(w, m->last, m->dnumbers, m->modes);
@@ -178,8 +179,8 @@ struct matrix walk_corrected(struct walk *w)
     return x;
 }
 
-/* dx: the gradient of the corrected copy after it is scaled. Add its gradient before that to the
- * active copy's gradient, and the gradient of the scales to theirs. */
+/* dx is the gradient of the corrected copy after it is scaled. Add the gradient before scaling to
+ * the gradient of the active copy, and the gradient of the scales to theirs. */
 static int scale_back(struct walk *w, struct matrix dx)
 {
     const struct stream_copies *rule = &w->stack->copies;

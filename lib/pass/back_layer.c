@@ -1,6 +1,7 @@
 /* back_layer.c: the walk back over a layer: its attention, the products that make queries, keys and
  * values, and the stream between sublayers. Heads that share keys run one after the other, since
- * their gradients are added. Sums have the order of the blocks, with any number of threads. */
+ * their gradients are added. Sums are in the order of the blocks, whatever the number of
+ * threads. */
 #include <math.h>
 #include <string.h>
 
@@ -19,15 +20,15 @@
 /* --- heads ------------------------------------------------------------------------------------ */
 
 enum {
-    SIDE = 64,  /* queries, and keys, in a block */
-    SIZES = 2,  /* a side of a block is SIDE long, or as long as the remainder */
+    SIDE = 64,  /* number of queries, and of keys, in a block */
+    SIZES = 2,  /* a side of a block is SIDE long, or as long as the remainder: two sizes */
     STRIPS = 2, /* scratch strips of a thread, each with SIDE rows of weights or of their
                  * gradients */
     LINE = 16,  /* floats in a cache line */
 };
 
-/* The products of a block: C [n, m] = B [n, k] · A [k, m], added to C where += is written; d:
- * channels of a head. */
+/* The products of a block: C [n, m] = B [n, k] · A [k, m], or C += for the products with `+=`; d is
+ * the number of channels of a head. */
 enum product {
     SLOPES, /* [queries, keys] = dcontext · vᵀ: gradients of weights */
     DQ,     /* [queries, d] += dscores · k */
@@ -36,54 +37,62 @@ enum product {
     PRODUCTS,
 };
 
-/* The heads of a sublayer. They are computed in blocks of 64 queries by 64 keys, without blocks
- * that have no visible keys. Matrices have the rows of all texts, with heads side by side. */
+/* The heads of a sublayer. They are computed in blocks of SIDE queries by SIDE keys, without the
+ * blocks that have no visible keys. Matrices have the rows of all texts, with heads side by
+ * side. */
 struct back_heads {
     const struct sublayer *sublayer;
     size_t texts, rows, keys; /* numbers of queries and of keys in each text */
     size_t only;              /* index of the only head that is computed; SIZE_MAX: all heads are */
     struct matrix q, k, v, dcontext;
     struct matrix dq, dk, dv;      /* gradients are added to these */
-    const float *weights, *scores; /* [texts, H, T, S] from the pass; scores only if there is a
-                                    * cap */
-    const float *rest;             /* [texts, T, H] with `dsinks`: the share of the softmax that
+    const float *weights, *scores; /* [texts, H, T, S] from the pass; `scores` only if scores are
+                                    * capped */
+    const float *rest;             /* [texts, T, H] with `dsinks`: the share of the softmax that the
                                     * sinks get */
-    const float *biases;           /* biases of score_head_bias, with BIAS_DISENTANGLED; else
+    const float *biases;           /* biases of score_head_bias, with BIAS_DISENTANGLED; otherwise
                                     * NULL */
-    float *maps;                   /* [texts, H, T, S] zeros, for gradients of maps; NULL: all steps
-                                    * are done at once */
-    float *dsinks;                 /* [texts, H] NULL: not wanted */
-    float *dbiases;                /* [texts, H, 2 reach + 1] for each distance; NULL: not wanted */
-    float *dplaces;          /* [texts] gradients of the tables that follow the rows in `biases` */
-    const float *difference; /* [texts, H, T, S] maps of contexts that two heads make; else NULL */
+    float *maps;                   /* [texts, H, T, S] zeros, for the gradients of maps; NULL: all
+                                    * steps are done at once, in scratch memory */
+    float *dsinks;                 /* [texts, H] gradients of sinks; NULL: not wanted */
+    float *dbiases;                /* [texts, H, 2 reach + 1] gradients of the bias of each
+                                    * distance; NULL: not wanted */
+    float *dplaces;          /* [texts] gradients of the tables of distances, which follow the
+                              * biases in `biases`; NULL: not wanted */
+    const float *difference; /* [texts, H, T, S] with two heads for each context: the differences of
+                              * their weights, in the first H / 2 maps of each text; otherwise
+                              * NULL */
     float lambda;            /* with `difference`: the factor of the weights of second heads */
-    float *dlambdas;         /* [texts, H] with `difference` */
+    float *dlambdas;         /* [texts, H] with `difference`: gradients of lambda */
     float *scratch;          /* [threads, back_heads_floats] */
     struct dropout dropout;  /* the dropout of weights, with the sublayer's key */
 };
 
-/* Steps back from the gradient of the context: to gradients of weights; of masked scores; of
- * scores; of q, k and v. */
+/* The steps back from the gradient of the context: to the gradients of weights, of masked scores,
+ * of scores, and of q, k and v. */
 enum back_step { BACK_WEIGHTS = 1, BACK_MASKED = 2, BACK_SCORES = 4, BACK_HEADS = 8 };
 
 struct work {
     const struct back_heads *all;
     const struct score_rule *rule;
     unsigned steps;
-    size_t stride;     /* floats from row to row of a strip in scratch memory, and of transposed
-                        * values */
-    size_t map_stride; /* floats from row to row of a strip of gradients: the map's, or `stride` */
-    float factor;      /* factor from a score to a masked score */
-    bool is_folded;    /* the softmax multiplies by the factor */
-    struct kernel kernels[PRODUCTS][SIZES][SIZES]; /* [product][queries][keys] */
+    size_t stride;     /* floats from one row to the next of a strip in scratch memory, and of
+                        * transposed values */
+    size_t map_stride; /* floats from one row to the next of a strip of gradients: the number of
+                        * keys if there is a map, otherwise `stride` */
+    float factor;      /* a score is multiplied by it to get the masked score */
+    bool is_folded;    /* the step back over the softmax also multiplies by `factor` */
+    struct kernel kernels[PRODUCTS][SIZES][SIZES]; /* [product][few queries][few keys] */
 };
 
-/* One head of one text. */
+/* The walk back over one head of one text. */
 struct head_work {
     const struct work *work;
     struct matrix q, k, v, dcontext, dq, dk, dv; /* [T or S, d] */
-    struct matrix dwhole;                        /* [T, width] gradient of the whole context */
-    const float *weights, *scores, *rest;        /* [T, S]; `rest` is [T], its elements H apart */
+    struct matrix dwhole;                        /* [T, width] gradient of the complete context,
+                                                  * which two heads may share */
+    const float *weights, *scores, *rest;        /* [T, S]; `rest` is [T], with its elements H
+                                                  * floats apart */
     float *map;                                  /* [T, S] gradients of a map; NULL: they are in
                                                   * scratch memory */
     float *transposed;                           /* [width, stride] transposed values of the
@@ -111,7 +120,8 @@ static void call(const struct head_work *head, enum product product, size_t firs
     kernel_call(&head->work->kernels[product][few_rows][few_keys], a, b, c, a);
 }
 
-/* to [keys, d] += blockᵀ · from [queries, d], for each block of a strip */
+/* to [keys, d] += blockᵀ · from [queries, d], for one block of a strip, where DK adds to dk and DV
+ * to dv. */
 static void mix_transposed(const struct head_work *head, enum product product, struct matrix strip,
                            size_t first, size_t key)
 {
@@ -123,9 +133,9 @@ static void mix_transposed(const struct head_work *head, enum product product, s
     call(head, product, first, key, matrix_row(from, first), head->block, matrix_row(to, key));
 }
 
-/* The weights of a strip that the values were multiplied with: after dropout, as a copy or the
- * strip itself. Where two heads make one context, they are the differences of the two heads'
- * weights. */
+/* Return the weights of a strip by which the values were multiplied: after dropout, as a copy, or
+ * the strip itself if there is no dropout. If two heads make one context, they are the differences
+ * of the two heads' weights. */
 static struct matrix drop_strip(const struct head_work *head, size_t first, size_t rows)
 {
     const struct back_heads *all = head->work->all;
@@ -149,7 +159,8 @@ static struct matrix drop_strip(const struct head_work *head, size_t first, size
     return dropped;
 }
 
-/* From gradients of differences to gradients of the second head's weights, in one row. */
+/* For one row, go from gradients of differences to gradients of the second head's weights, and add
+ * the gradient of lambda. */
 static void second_back(const struct head_work *head, float *row, size_t query,
                         struct key_range seen)
 {
@@ -160,7 +171,8 @@ static void second_back(const struct head_work *head, float *row, size_t query,
     scale_row(row + seen.first, row + seen.first, count, -all->lambda);
 }
 
-/* From gradients of weights to gradients of masked scores, for a row's visible keys. */
+/* Go from gradients of weights to gradients of masked scores, for the visible keys of a row; with
+ * `dsinks`, add the gradient of the sink. */
 static void mask_back(const struct head_work *head, float *row, size_t query, struct key_range seen)
 {
     const struct back_heads *all = head->work->all;
@@ -174,7 +186,8 @@ static void mask_back(const struct head_work *head, float *row, size_t query, st
                          head->work->is_folded ? head->work->factor : 1);
 }
 
-/* From gradients of masked scores to gradients of scores. */
+/* Go from gradients of masked scores to gradients of scores, for the visible keys of a row; with
+ * `dbiases`, add the gradients of biases. */
 static void scores_back(const struct head_work *head, float *row, size_t query,
                         struct key_range seen)
 {
@@ -194,7 +207,8 @@ static void scores_back(const struct head_work *head, float *row, size_t query,
     }
 }
 
-/* How many floats the tables of keys and of queries of BIAS_DISENTANGLED have together. */
+/* Return the number of floats in the tables of keys and of queries of BIAS_DISENTANGLED
+ * together. */
 static size_t places_floats(const struct sublayer *s)
 {
     const unsigned terms = s->score.terms;
@@ -202,8 +216,8 @@ static size_t places_floats(const struct sublayer *s)
     return tables * 2 * s->score.buckets * s->head.heads * s->head.d_k;
 }
 
-/* From gradients of scores to gradients of q and k, through the products with vectors of
- * distances. */
+/* With BIAS_DISENTANGLED, add to the gradients of q and k, from gradients of scores, what comes
+ * through their products with vectors of distances. */
 static void places_back(const struct head_work *head, struct matrix strip, size_t first)
 {
     const struct score_rule *rule = head->work->rule;
@@ -333,7 +347,8 @@ static void run_group(void *context, size_t round, size_t thread)
     }
 }
 
-/* Get the kernels for blocks with SIDE rows and keys, or with the remainder of a side. */
+/* Get the kernels for blocks of SIDE queries and keys, and for blocks whose sides are the
+ * remainders. */
 static void get_kernels(struct machine *machine, struct work *work, double cost)
 {
     const struct back_heads *all = work->all;
@@ -347,7 +362,7 @@ static void get_kernels(struct machine *machine, struct work *work, double cost)
         const int rows = (int)(few_rows ? all->rows % SIDE : num_min(all->rows / SIDE, 1) * SIDE);
         const int keys = (int)(few_keys ? all->keys % SIDE : num_min(all->keys / SIDE, 1) * SIDE);
         const struct kernel_shape shapes[PRODUCTS] = {
-            /* m columns, n rows, k terms of a product; then the strides of a, b and c */
+            /* m columns, n rows and k terms of a product; then the strides of A, B and C */
             [SLOPES] = {keys, rows, (int)context_width(&all->sublayer->head), turned, out, strip, 0,
                         0, 0},
             [DQ] = {d_k, rows, keys, k, strip, dq, 1, 0, 0},
@@ -381,7 +396,7 @@ static void back_heads(struct machine *machine, const struct back_heads *heads, 
 
 /* --- queries, keys and values ----------------------------------------------------------------- */
 
-/* The queries, or the keys, of a sublayer, with all steps from their product to the scores. */
+/* The queries, or the keys, of a sublayer, with the steps from their product to the scores. */
 struct product_side {
     const struct sublayer *s;
     bool of_keys;
@@ -389,8 +404,8 @@ struct product_side {
     struct matrix input; /* the input of the product */
 };
 
-/* The cosines and sines of a text for this rotary embedding, made on first use; without data if
- * there is no memory. */
+/* Return the cosines and sines of a text for a rotary embedding, made on their first use; without
+ * data if there is no memory. If `back`, the sines have the other sign. */
 static struct matrix turns_of(struct walk *w, const struct rotary *rotary, size_t rows, bool back)
 {
     struct matrix *turns = &w->turns[rotary == &w->config->rotary_local][back];
@@ -407,7 +422,7 @@ static struct matrix turns_of(struct walk *w, const struct rotary *rotary, size_
     return *turns;
 }
 
-/* Rotate all heads [N, H · d]. If `back`, by the angles with the other sign and the same
+/* Rotate all heads [N, H · d] or, if `back`, rotate gradients by the opposite angles, with the same
  * factors. */
 static int turn(struct walk *w, const struct product_side *side, struct matrix heads, bool back)
 {
@@ -425,8 +440,8 @@ static int turn(struct walk *w, const struct product_side *side, struct matrix h
     return err_if(!turns.data);
 }
 
-/* From gradients of normed heads of some width to gradients of the heads before their norm, which
- * are x. */
+/* Replace gradients of normed heads, which are `width` columns wide, by gradients of the heads
+ * before the norm, which are x. */
 static int heads_norm_back(struct walk *w, const struct sublayer *s, int id, size_t width,
                            struct matrix gradient, struct matrix x)
 {
@@ -445,7 +460,7 @@ static int heads_norm_back(struct walk *w, const struct sublayer *s, int id, siz
     return 0;
 }
 
-/* From the gradients of queries or keys [N, H · d] to the gradient of the product. */
+/* Go from the gradients of queries or keys [N, H · d] to the gradients of their product. */
 static int side_back(struct walk *w, const struct product_side *side, struct matrix gradient)
 {
     const struct head_rule *rule = &side->s->head;
@@ -471,8 +486,8 @@ static int side_back(struct walk *w, const struct product_side *side, struct mat
                : 0;
 }
 
-/* From the gradients of values to the gradient of their product. If keys are made by the same
- * product, the gradient is added to dk, the gradient of that product. */
+/* Go from the gradients of values to the gradients of their product. If keys are made by the same
+ * product, the gradient is also added to dk, the gradient of that product. */
 static int values_back(struct walk *w, const struct sublayer *s, struct matrix gradient,
                        struct matrix dk, struct matrix input)
 {
@@ -486,9 +501,8 @@ static int values_back(struct walk *w, const struct sublayer *s, struct matrix g
     return 0;
 }
 
-/* The gradients of keys and values that a layer borrows, or that later layers borrow from it. They
- * are kept until the walk reaches the layer that made the keys and values. NULL: there is no
- * memory. */
+/* Return the gradients of the keys and values that a layer borrows. They are kept until the walk
+ * reaches the layer that made the keys and values. NULL: there is no memory. */
 static struct matrix *lent_of(struct walk *w, const struct sublayer *s, const struct matrix d[3])
 {
     struct matrix *lent = w->lent[s->head.kv_layer];
@@ -497,8 +511,8 @@ static struct matrix *lent_of(struct walk *w, const struct sublayer *s, const st
     return w->err->kind ? NULL : lent;
 }
 
-/* From the gradients dy of queries, keys or values that are clipped, and normed as one row, to the
- * gradients before these steps. */
+/* Go from the gradients dy of queries, keys or values to the gradients before they are clipped and
+ * normed as one row. */
 static int clip_back(struct walk *w, const struct head_rule *rule, struct slot slot,
                      struct matrix dy, struct matrix input)
 {
@@ -529,8 +543,8 @@ static int clip_back(struct walk *w, const struct head_rule *rule, struct slot s
     return 0;
 }
 
-/* Latent attention, where keys and values are made from a narrow vector, and queries may be. d:
- * gradients of q, k and v. */
+/* The walk back over the products of latent attention, where keys and values, and perhaps queries,
+ * are made from a narrow vector. d: the gradients of q, k and v. */
 static int latent_back(struct walk *w, const struct sublayer *s, struct matrix dx, struct matrix x,
                        const struct matrix d[3])
 {
@@ -573,7 +587,8 @@ static int latent_back(struct walk *w, const struct sublayer *s, struct matrix d
                   walk_product_back(w, walk_slot(w, s->branch, SLOT_K_ROTARY), dx, drotary, x));
 }
 
-/* Find q, k and v as one matrix, if the file has it (GPT-2) and no tensor between is announced. */
+/* Find the matrix that makes q, k and v side by side, if the file has one (GPT-2) and no tensor
+ * between them is announced; otherwise `joined` is empty. */
 static int find_joined(struct walk *w, const struct sublayer *s, struct weight *joined)
 {
     const struct head_rule *rule = &s->head;
@@ -584,8 +599,8 @@ static int find_joined(struct walk *w, const struct sublayer *s, struct weight *
     return weights_joined(w->run->weights, walk_slot(w, s->branch, SLOT_Q), joined, w->err);
 }
 
-/* From d, the gradients of q, k and v, add the gradient of the queries' input to dx, and the
- * gradient of the input of keys and values to dx or to the memory's gradient. */
+/* From d, the gradients of q, k and v, add the gradient of the queries' input to dx. Add the
+ * gradient of the input of keys and values to dx or, in cross-attention, to w->dmemory. */
 static int project_back(struct walk *w, const struct sublayer *s, struct matrix dx, struct matrix x,
                         const struct matrix d[3])
 {
@@ -595,7 +610,7 @@ static int project_back(struct walk *w, const struct sublayer *s, struct matrix 
     const struct product_side queries = {s, false, rule->heads, x};
     const struct product_side keys = {s, true, rule->kv_heads, other};
     static const int slots[] = {SLOT_Q, SLOT_K, SLOT_V};
-    /* number of products that the layer has of its own */
+    /* number of products that this layer has itself */
     const size_t own = rule->borrows ? 1 : rule->v_is_k ? 2 : 3;
     if (rule->borrows) {
         struct matrix *lent = lent_of(w, s, d);
@@ -631,8 +646,8 @@ static int project_back(struct walk *w, const struct sublayer *s, struct matrix 
 
 /* --- attention -------------------------------------------------------------------------------- */
 
-/* Give the reader sink the gradient of the stream through one reader. dy: the gradient of the
- * reader's normed input. */
+/* Give the reader sink the gradient of the stream through one reader. dy is the gradient of the
+ * reader's input, which is normed. */
 static int show_reader(struct walk *w, const struct sublayer *s, enum site id, size_t head,
                        struct matrix dy)
 {
@@ -686,8 +701,8 @@ static int show_readers(struct walk *w, const struct sublayer *s, const struct b
     return err_if(failed);
 }
 
-/* From the gradients of the tables of keys and queries of distances, add the gradients of the
- * matrices that make these tables, and of the table of distances itself. */
+/* From the gradients of the tables of BIAS_DISENTANGLED, add the gradients of the matrices that
+ * make these tables, and of the embeddings of distances from which they are made. */
 static int places_gradients(struct walk *w, const struct sublayer *s, float *dplaces)
 {
     static const int own[] = {SLOT_BIAS_K, SLOT_BIAS_Q}, shared[] = {SLOT_K, SLOT_Q};
@@ -726,8 +741,8 @@ static int places_gradients(struct walk *w, const struct sublayer *s, float *dpl
     return 0;
 }
 
-/* From the gradients of biases for each distance, add the gradients of the table of biases; add the
- * gradients of sinks. */
+/* Add the gradients of the table of biases, from the gradients of biases for each distance, and the
+ * gradients of sinks and of embeddings of distances. */
 static int score_gradients(struct walk *w, const struct sublayer *s, const struct back_heads *all)
 {
     const struct score_rule *rule = &s->score;
@@ -748,7 +763,7 @@ static int score_gradients(struct walk *w, const struct sublayer *s, const struc
     return all->dplaces ? places_gradients(w, s, all->dplaces) : 0;
 }
 
-/* Announce the gradients of the differences of two heads' weights. They are also the gradients of
+/* Announce the gradients of the differences of two heads' weights, which are also the gradients of
  * the first heads' weights. */
 static int show_differences(struct walk *w, const struct sublayer *s, const struct back_heads *all)
 {
@@ -783,7 +798,7 @@ static int maps_back(struct walk *w, const struct sublayer *s, const struct back
     return 0;
 }
 
-/* Where two heads make one context: from the gradients of normed contexts to the gradients of
+/* If two heads make one context, go from the gradients of normed contexts to the gradients of
  * contexts. */
 static int contexts_back(struct walk *w, const struct sublayer *s, struct back_heads *all)
 {
@@ -800,7 +815,7 @@ static int contexts_back(struct walk *w, const struct sublayer *s, struct back_h
     return all->dlambdas ? 0 : -1;
 }
 
-/* Add the gradients of the four vectors that make lambda. */
+/* If two heads make one context, add the gradients of the four vectors that make lambda. */
 static int lambda_gradients(struct walk *w, const struct sublayer *s, const struct back_heads *all)
 {
     struct lambda lambda;
@@ -821,8 +836,8 @@ static int lambda_gradients(struct walk *w, const struct sublayer *s, const stru
     return 0;
 }
 
-/* From dcontext [N, H · d], the gradient of the output projection's input, add the gradients of the
- * inputs of queries, keys and values to dx and dother. */
+/* From dcontext [N, H · d], the gradient of the output projection's input, add the gradient of x to
+ * dx. In cross-attention, add the gradient of the source to w->dmemory. */
 static int attend_back(struct walk *w, const struct sublayer *s, struct matrix dx, struct matrix x,
                        struct matrix dcontext)
 {
@@ -880,7 +895,7 @@ static int attend_back(struct walk *w, const struct sublayer *s, struct matrix d
         all.maps = walk_zeros(w, texts * rule->heads * rows, keys).data;
     all.scratch = walk_room(w, threads, back_heads_floats(&all)).data;
     struct matrix sink =
-        walk_zeros(w, x.rows, rule->heads); /* no step reads the share that a sink gets */
+        walk_zeros(w, x.rows, rule->heads); /* 0, as no step reads the share that a sink gets */
     if (w->err->kind || walk_show_heads(w, branch, SITE_CONTEXT, dcontext, context_heads(rule)) ||
         (s->score.sink && walk_show_heads(w, branch, SITE_SINK, sink, rule->heads)))
         return -1;
@@ -898,7 +913,7 @@ static int attend_back(struct walk *w, const struct sublayer *s, struct matrix d
 
 /* --- a layer ---------------------------------------------------------------------------------- */
 
-/* Announce the gradient dx of the stream after a sublayer, under all names that the stream has
+/* Announce the gradient dx of the stream after a sublayer, at all sites that the stream has
  * there. */
 static int show_stream(struct walk *w, const struct sublayer *s, const enum site sites[3],
                        struct matrix dx)
@@ -909,7 +924,7 @@ static int show_stream(struct walk *w, const struct sublayer *s, const enum site
     return 0;
 }
 
-/* The stream that enters a sublayer of the walk's layer. */
+/* Return the stream that enters a sublayer of the layer that the walk has reached. */
 static struct matrix stream_before(struct walk *w, const struct sublayer *s)
 {
     const struct sublayer *first = w->stack->layer[w->layer].sublayers;
@@ -923,7 +938,8 @@ static struct matrix stream_before(struct walk *w, const struct sublayer *s)
     return walk_matrix(values, w->texts * w->tokens, w->stack->width);
 }
 
-/* The input of a sublayer. *read: the stream that the input is the norm of, or is itself. */
+/* Return the input of a sublayer; *read becomes the stream of which the input is the norm, or the
+ * input itself if there is no norm. */
 static struct matrix input_of(struct walk *w, const struct sublayer *s, struct matrix *read)
 {
     const struct sublayer *first = w->stack->layer[w->layer].sublayers;
@@ -941,7 +957,7 @@ static void drop_out(struct walk *w, const struct sublayer *s, struct matrix row
                  s->kind == SUBLAYER_MLP ? DROP_MLP : DROP_ATTENTION, rows);
 }
 
-/* The sum of a sublayer's output and the stream, before the norm of the sum. */
+/* Return the sum of a sublayer's output and the stream, before the norm of the sum. */
 static struct matrix sum_of(struct walk *w, const struct sublayer *s)
 {
     const struct matrix x = stream_before(w, s);
@@ -958,8 +974,8 @@ static struct matrix sum_of(struct walk *w, const struct sublayer *s)
     return sum;
 }
 
-/* dx, the gradient of the scaled stream, becomes the gradient before the layer's number multiplies
- * it. Add the gradient of this number. */
+/* dx, the gradient of the scaled stream, becomes the gradient of the stream before it is multiplied
+ * by the layer's number. Add the gradient of this number. */
 static int scale_back(struct walk *w, const struct sublayer *s, struct matrix dx)
 {
     const struct slot slot = slot_of(BRANCH_TEXT, SLOT_LAYER_SCALE, w->layer);
@@ -981,8 +997,8 @@ static int scale_back(struct walk *w, const struct sublayer *s, struct matrix dx
     return 0;
 }
 
-/* From dx, the gradient of the sum, to the gradient of the last product's input: the heads of the
- * context, the hidden channels or, with a mixture, the output itself. */
+/* Return the gradient of the last product's input, from dx, the gradient of the sum: the gradient
+ * of the heads' contexts, of the hidden channels or, with a mixture, of the output itself. */
 static struct matrix write_out_back(struct walk *w, const struct sublayer *s, struct matrix dx)
 {
     const bool is_mlp = s->kind == SUBLAYER_MLP;
@@ -1013,8 +1029,8 @@ static struct matrix write_out_back(struct walk *w, const struct sublayer *s, st
                                  walk_matrix(walk_value(w, s->branch, from), d.rows, width));
 }
 
-/* Walk back over the end of a layer with copies. They are merged after the last layer, or after
- * each layer if the walk has seeds. */
+/* Walk back over the end of a layer with copies. The copies are merged after the last layer, or
+ * after each layer if the walk has seeds. */
 static int leave_back(struct walk *w, struct matrix dx)
 {
     const enum site_branch branch = w->stack->branch;

@@ -8,8 +8,8 @@
 #include "model/layer.h"
 #include "pass/pass.h"
 
-/* dy, the gradient of act(x) · more, or of act(x) without `more`, becomes the gradient of x. dx
- * becomes the gradient of `more`. */
+/* dy, the gradient of act(x) · more, or of act(x) if more.data is NULL, becomes the gradient of x.
+ * dx becomes the gradient of `more`. */
 static void gate_block(const struct row_operation *block)
 {
     const struct mlp_rule *rule = block->own;
@@ -21,7 +21,8 @@ static void gate_block(const struct row_operation *block)
     activate_backward(block->dy, block->x, rule->activation);
 }
 
-/* d, the gradient of act(gate) · up, becomes the gradient of gate; dup, the gradient of up. */
+/* d, the gradient of act(gate) · up, becomes the gradient of gate; dup becomes the gradient of
+ * up. */
 static int gated_back(struct walk *w, const struct mlp_rule *rule, struct matrix d,
                       struct matrix dup, struct matrix gate, struct matrix up)
 {
@@ -50,8 +51,8 @@ static int gated_back(struct walk *w, const struct mlp_rule *rule, struct matrix
     return 0;
 }
 
-/* dx += the gradient of x, from dout, the gradient of a gated MLP's output. The MLP is an expert or
- * the shared one; its slots begin with `first`. *out becomes its output. */
+/* dx += the gradient of x, from dout, the gradient of a gated MLP's output, if dout has data. The
+ * MLP is an expert or the shared expert; its first slot is `first`. *out becomes its output. */
 static int feed_back(struct walk *w, const struct mlp_rule *rule, struct slot first,
                      struct matrix dx, struct matrix x, struct matrix dout, struct matrix *out)
 {
@@ -89,8 +90,8 @@ static int xielu_back(struct walk *w, struct slot slot, struct matrix d, struct 
             (double)d.data[i] * (double)(at > 0 ? at * at : expm1f(fminf(at, p.epsilon)) - at);
         d.data[i] *= at > 0 ? 2 * a * at + p.beta : (low - 1) * b + p.beta;
     }
-    float slopes[] = {p.positive, p.negative}; /* slopes of softplus: a and b are softplus of the
-                                                * file's numbers */
+    float slopes[] = {p.positive, p.negative}; /* derivatives of softplus, since a and b are made by
+                                                * softplus of the parameters */
     logistic_row(slopes, 2);
     for (int i = 0; i < 2; i++) {
         slopes[i] *= (float)sums[i];
@@ -100,7 +101,8 @@ static int xielu_back(struct walk *w, struct slot slot, struct matrix d, struct 
     return 0;
 }
 
-/* One row of the router: from the gradients of experts' weights to the gradients of logits. */
+/* For one row of the router, go from the gradients of experts' weights to the gradients of
+ * logits. */
 static void choose_back(const struct mlp_rule *rule, float *dlogits, float *dweights,
                         const float *logits, const float *weights)
 {
@@ -134,8 +136,8 @@ static void choose_back(const struct mlp_rule *rule, float *dlogits, float *dwei
         softmax_row_backward(dlogits, score, m->experts, 1);
 }
 
-/* As choose_back, for experts that are chosen one by one: each weight is a softmax over the experts
- * that are near. */
+/* Do the same as choose_back for experts that are chosen one by one: each weight is a softmax over
+ * the experts that are near the best. */
 static void one_by_one_back(const struct mlp_rule *rule, float *dlogits, const float *dweights,
                             const float *logits)
 {
@@ -188,7 +190,7 @@ static int shared_back(struct walk *w, const struct sublayer *s, struct matrix d
     return feed_back(w, &s->mlp, feed, dx, x, down, &out);
 }
 
-/* Gather the rows of x that chose an expert, one after the other. */
+/* Return the rows of x that chose an expert, one after the other. */
 static struct matrix rows_of(struct walk *w, const struct sublayer *s, size_t expert,
                              struct matrix x)
 {
@@ -202,7 +204,7 @@ static struct matrix rows_of(struct walk *w, const struct sublayer *s, size_t ex
     return rows;
 }
 
-/* For each row of x, the sum of the outputs of its experts times their weights. */
+/* Return, for each row of x, the sum of the outputs of its experts times their weights. */
 static struct matrix sum_experts(struct walk *w, const struct sublayer *s, struct matrix x)
 {
     const size_t experts = s->mlp.mixture->experts;
@@ -257,8 +259,8 @@ static int expert_back(struct walk *w, const struct sublayer *s, size_t expert, 
     return 0;
 }
 
-/* From dweights, the gradients of experts' weights, walk back over the router: dx += the gradient
- * of its input. */
+/* Walk back over the router: dx += the gradient of its input, from dweights, the gradients of
+ * experts' weights. */
 static int router_back(struct walk *w, const struct sublayer *s, struct matrix dx, struct matrix x,
                        struct matrix dweights)
 {
@@ -271,7 +273,7 @@ static int router_back(struct walk *w, const struct sublayer *s, struct matrix d
     const float *scales = NULL;
     if (!dlogits.data || weights_vector(w->run->weights, slot, &scales, w->err))
         return -1;
-    if (scales) { /* a weight is the router's weight · scale of the expert */
+    if (scales) { /* a weight is the router's weight · the scale of the expert */
         struct matrix dscales = walk_zeros(w, x.rows, m->experts);
         for (size_t i = 0; i < x.rows * m->experts && dscales.data; i++) {
             const float scale = scales[i % m->experts];
@@ -295,8 +297,8 @@ static int router_back(struct walk *w, const struct sublayer *s, struct matrix d
     return walk_product_back(w, walk_slot(w, s->branch, SLOT_ROUTER), dx, dlogits, x);
 }
 
-/* Gemma 4: the experts and the router read the stream, each through a norm, and the sum of experts
- * has a norm. Only the shared expert reads the input of the MLP. */
+/* Walk back over experts as in Gemma 4: the experts and the router read the stream, each through a
+ * norm, and the sum of the experts is normed. Only the shared expert reads the input of the MLP. */
 static int experts_beside_back(struct walk *w, const struct sublayer *s, struct matrix d)
 {
     const struct mixture *m = s->mlp.mixture;

@@ -26,7 +26,7 @@ size_t head_pairs_of_values(size_t d_v)
     return (d_v + PAIR_COLUMNS - 1) / PAIR_COLUMNS * HEAD_PAIRS_APART;
 }
 
-/* Store a key (put_key), or a value (put_value), as token `offset` of a page of bf16 pairs. */
+/* put_key and put_value: store a key or a value as token `offset` of a page of bf16 pairs. */
 static void put_key(uint32_t *page, size_t offset, const float *key, size_t d_k)
 {
     enum { PART = 64 }; /* numbers that are rounded at a time */
@@ -50,7 +50,7 @@ static void put_value(uint32_t *page, size_t offset, const float *value, size_t 
             bf16_pair_rows(pairs, value + first, none, num_min(d_v - first, PAIR_COLUMNS));
 }
 
-/* Set the values of all tokens from `offset` on to 0. */
+/* Set the values of all tokens of a page from `offset` on to 0. */
 static void cut_values(uint32_t *page, size_t offset, size_t d_v)
 {
     uint32_t *panel = page;
@@ -119,8 +119,9 @@ void cache_release(struct cache *cache)
     *cache = (struct cache){0};
 }
 
-/* The sizes of a layer's part of a page, in words, which are floats or bf16 pairs: of one head's
- * keys; of a row of values or, in bf16, one head's values; and of the whole part. */
+/* Compute the sizes of a layer's part of a page in words, which are floats or bf16 pairs: key_words
+ * for the keys of one head; value_words for a row of values or, in bf16, for the values of one
+ * head; `words` for the complete part. */
 static struct cache_layer layer_of_page(const struct head_rule *rule, enum precision precision)
 {
     bool pairs = precision == PRECISION_BF16;
@@ -137,7 +138,8 @@ static struct cache_layer layer_of_page(const struct head_rule *rule, enum preci
     return layer;
 }
 
-/* How many words a page has; layers [L], unless it is NULL, becomes the part of each layer. */
+/* Return the number of words in a page. If `layers` [L] is not NULL, set the part of each layer in
+ * it. */
 static size_t page_words(struct cache_layer *layers, const struct config *c,
                          enum precision precision)
 {
@@ -286,8 +288,8 @@ void cache_add(struct cache *cache, size_t count)
     assert(pages_for(cache->count) <= cache->page_count);
 }
 
-/* Values after the last token become 0, because products read them with weights of 0. Scores of
- * keys after it are not read. */
+/* Set values after the last token to 0, because products read them with weights of 0. Scores of
+ * keys after the last token are not read. */
 void cache_forget(struct cache *cache, size_t count)
 {
     const struct config *c = cache->config;
@@ -304,7 +306,7 @@ void cache_forget(struct cache *cache, size_t count)
                                        * again */
         if (cache->sums[i].count > count)
             cache->sums[i].count = 0;
-    for (size_t layer = 0; layer < c->n_layer; layer++) /* in each page, from `count` on */
+    for (size_t layer = 0; layer < c->n_layer; layer++) /* clear values from `count` on */
         for (size_t token = count; token < end; token = (token / KEY_PANEL + 1) * KEY_PANEL) {
             const struct cache_layer *own = &cache->layers[layer];
             size_t offset = token % KEY_PANEL;
@@ -318,7 +320,7 @@ void cache_forget(struct cache *cache, size_t count)
         }
 }
 
-/* In the copy, running sums are computed again. */
+/* Running sums are not copied: the copy computes them again. */
 int cache_copy(struct cache *cache, const struct cache *from, struct err *err)
 {
     cache_forget(cache, 0);

@@ -1,7 +1,7 @@
-/* cache.h: keys and values of earlier tokens: a pass with a cache only runs the next ids.
+/* cache.h: keys and values of earlier tokens: a pass with a cache runs only the next ids.
  *
  * The next ids attend to cached tokens and to themselves; then their keys and values are cached as
- * well. Values have the same bits as in one pass over the whole text, unless biases or rotations
+ * well. Values have the same bits as in one pass over the complete text, unless biases or rotations
  * depend on its length. Only attention in bf16 stores and reads pairs of bf16. A page has KEY_PANEL
  * tokens of all layers.
  *
@@ -28,10 +28,10 @@ struct cache_sum {
     size_t count;
 };
 
-/* A layer's part of a page, in words; a word is a float or a pair of bf16. `first`: words before
- * this part; key_words: one head's keys; value_words: a row of values or, in bf16, one head's
- * values; `words`: the whole part. A layer that borrows keys has the part of the layer that made
- * them. */
+/* A layer's part of a page. Sizes are in words; a word is a float or a pair of bf16. `first`: the
+ * words before this part; key_words: the keys of one head; value_words: a row of values or, in
+ * bf16, the values of one head; `words`: the complete part. A layer that borrows keys has the part
+ * of the layer that made them. */
 struct cache_layer {
     const struct head_rule *rule; /* NULL: the layer has no attention */
     size_t first, key_words, value_words, words;
@@ -54,8 +54,8 @@ struct cache {
     struct arena arena;
 };
 
-/* Begin an empty cache. Refused are models that are not causal or attend only to a source,
- * --mask-after, and the pattern `sqrt`. */
+/* Begin an empty cache. It is an error if the model is not causal or attends only to a source, and
+ * with --mask-after or the pattern `sqrt`. */
 int cache_init(struct cache *cache, const struct config *config, struct err *err);
 
 /* Begin an empty cache for the source of an encoder-decoder. The first pass stores the keys and
@@ -64,47 +64,48 @@ void cache_init_source(struct cache *cache, const struct config *config);
 void cache_release(struct cache *cache);
 
 /* cache_bytes: the bytes of pages for `count` tokens, and of the states of mixers. cache_reserve:
- * reserve memory for `count` more tokens. Its precision must be the same as in the tokens that are
+ * reserve memory for `count` more tokens; `precision` must be the precision of the tokens that are
  * already in the cache. */
 size_t cache_bytes(const struct config *config, enum precision precision, size_t count);
 int cache_reserve(struct cache *cache, enum precision precision, size_t count, struct err *err);
 
-/* cache_store: put the keys k [T, dk] and values v [T, dv] of one key/value head into reserved
+/* cache_store: copy the keys k [T, dk] and values v [T, dv] of one key/value head to reserved
  * memory, after the last token. cache_add: count `count` more tokens, after all layers have stored
- * theirs. cache_forget: keep only the first `count` tokens. With mixers, whose states cannot go
- * back, `count` must be 0, all tokens, or the tokens before the last cache_add. */
+ * their keys and values. cache_forget: keep only the first `count` tokens. With mixers, whose
+ * states cannot go back, `count` must be 0, all tokens, or the number of tokens before the last
+ * cache_add. */
 void cache_store(struct cache *cache, size_t layer, size_t kv_head, struct matrix k,
                  struct matrix v);
 void cache_add(struct cache *cache, size_t count);
 void cache_forget(struct cache *cache, size_t count);
 
-/* The memory of a layer's mixer: states [H, dk, dv], then the last inputs [taps - 1, channels] of
- * its convolution. They are as before this pass or, if `after`, to be filled with those after
- * it. */
+/* Return the memory of a layer's mixer: states [H, dk, dv], then the last inputs [taps - 1,
+ * channels] of its convolution. If `after` is false, it holds the states before this pass;
+ * otherwise it is for the states after this pass. */
 float *cache_mixer(const struct cache *cache, size_t layer, bool after);
 
-/* Make an empty cache a copy of another cache of the same model. */
+/* Replace the content of a cache by a copy of another cache of the same model. */
 int cache_copy(struct cache *cache, const struct cache *from, struct err *err);
 
 /* cache_keys: the panel [dk, KEY_PANEL] of floats that has a token's key. cache_values: the rows of
- * values from that token on, matrix_stride(Hkv·dv) of the layer apart. In bf16 both give the page
- * of pairs (uint32_t) that has the token. Memory in which nothing is stored yet has finite
+ * values from that token on; the stride is matrix_stride(Hkv·dv) of the layer. In bf16, both return
+ * the page of pairs (uint32_t) that has the token. Memory in which nothing is stored yet has finite
  * numbers. */
 void *cache_keys(const struct cache *cache, size_t layer, size_t kv_head, size_t token);
 void *cache_values(const struct cache *cache, size_t layer, size_t kv_head, size_t token);
 
-/* The running sums of a head in linear attention. A pass continues them. */
+/* Return the running sums of a query head in linear attention, which each pass continues. */
 struct cache_sum *cache_sum(const struct cache *cache, size_t layer, size_t head);
 
 /* --- pages of pairs --------------------------------------------------------------------------- */
 
 /* A page of one head in bf16: keys [dk / 2, KEY_PANEL] as pairs of neighbouring channels; values
- * [dv / PAIR_COLUMNS] [KEY_PANEL / 2, PAIR_COLUMNS] as pairs of tokens, padded with zeros. These
- * are the numbers of pairs: */
+ * [dv / PAIR_COLUMNS] [KEY_PANEL / 2, PAIR_COLUMNS] as pairs of tokens, padded with zeros. The
+ * functions return the number of pairs of the keys and of the values. */
 size_t head_pairs_of_keys(size_t d_k);
 size_t head_pairs_of_values(size_t d_v);
 
-/* Fill a whole page of pairs: with the keys of a panel [dk, KEY_PANEL]; with up to KEY_PANEL
- * values. */
+/* Fill a page of pairs: head_pairs_fill_keys with the keys of a panel [dk, KEY_PANEL],
+ * head_pairs_fill_values with up to KEY_PANEL values. */
 void head_pairs_fill_keys(uint32_t *page, const float *panel, size_t d_k);
 void head_pairs_fill_values(uint32_t *page, struct matrix values);

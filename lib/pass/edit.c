@@ -80,8 +80,8 @@ const struct tensor *edit_donor_choose(const struct edit_donor *donor, size_t la
             return &values[i];
 }
 
-/* The factor of `vector` in the part of a row that is parallel to the vector. Elements of the
- * vector are `step` apart. */
+/* Return the factor of `vector` in the part of a row that is parallel to the vector. Elements of
+ * the vector are `step` floats apart. */
 static float part_along(const float *row, const float *vector, size_t step, size_t count)
 {
     double product = 0, square = 0;
@@ -92,7 +92,8 @@ static float part_along(const float *row, const float *vector, size_t step, size
     return square > 0 ? (float)(product / square) : 0;
 }
 
-/* Edit one row of one head. `from`: the donor's row, with elements `step` apart. */
+/* Edit one row of one head. `from` is the donor's row, with elements `step` floats apart; NULL: the
+ * edit has no donor. */
 static void edit_row(const struct edit *edit, const struct edit_block *block, float *row,
                      const float *from, size_t step)
 {
@@ -160,8 +161,8 @@ static bool axis_has(const struct block_axis *axis, size_t at)
                                             axis->end, axis->grows);
 }
 
-/* Move *at to the next listed index of an axis; returns how many listed indices follow one another
- * from there. 0: there is none. */
+/* Move *at to the next listed index of an axis. Returns how many listed indices follow without a
+ * gap from there; 0: there is no further listed index. */
 static size_t next_run(const struct block_axis *axis, size_t *at)
 {
     size_t size = 0;
@@ -219,8 +220,8 @@ bool edit_touches(const struct edit *edit, const struct edit_block *block)
 
 /* --- checks --------------------------------------------------------------------------------- */
 
-/* Refuse an edit of a point that cannot be edited. The message gives the reason that the list of
- * points has. */
+/* Set an error if the point cannot be edited. The message gives the reason, which is in the list of
+ * points. */
 static int check_point(const struct edit *edit, const struct model_point *point,
                        const struct config *config, struct err *err)
 {
@@ -320,7 +321,7 @@ bool pass_edits(const struct pass *pass, enum site site, size_t layer)
     return pass->edits && edits_have(pass->edits, SITE_OF(pass->branch, site), layer);
 }
 
-/* The block of a text at a site. Its rows are queries or keys. */
+/* Return the block of a text at a site, without data. Its rows are queries or keys. */
 static struct edit_block block_of(const struct pass *pass, enum site site, size_t layer,
                                   size_t text)
 {
@@ -351,8 +352,8 @@ void pass_edit_rows(const struct pass *pass, enum site site, size_t layer, struc
     for (size_t s = 0; pass_edits(pass, site, layer) && s < pass->batch->count; s++) {
         struct batch_rows span = pass_rows(pass, site, s);
         struct edit_block block = block_of(pass, site, layer, s);
-        block.first_row += block.rows - span.count; /* of logits, the pass may have only the last
-                                                     * row */
+        block.first_row += block.rows - span.count; /* the pass may have only the last row of
+                                                     * logits */
         block.rows = span.count;
         block.data = matrix_row(rows, span.first);
         block.heads = heads;

@@ -1,6 +1,6 @@
-/* edit.h: edits: changes of tensors during a pass.
+/* edit.h: edits, which change tensors during a pass.
  *
- * An edit is applied to a complete value, before the value is announced: the rest of the pass, a
+ * An edit is applied to a complete value, before the value is announced: later steps of the pass, a
  * cache and the tap get the changed value. Several edits of one element are applied in their order.
  * Cells of hidden keys are not changed, except in scores, and in the softmax with --mask-after.
  *
@@ -28,15 +28,16 @@ enum edit_op {
     EDIT_TAKE,    /* the element becomes the donor's element with the same indices */
     EDIT_ADD,     /* `number` is added or, with a donor, number · the donor's element */
     EDIT_PROJECT, /* the part of the row that is parallel to the donor's row is subtracted */
-    EDIT_FORBID,  /* only of SITE_MASKED: the key is masked, and the weights are made from the other
-                   * scores */
+    EDIT_FORBID,  /* only for SITE_MASKED: the key is masked, and the weights are computed from the
+                   * other scores */
 };
 
-#define EDIT_PROMPT_END PTRDIFF_MIN /* in place of `last`: the last token of the prompt */
+#define EDIT_PROMPT_END PTRDIFF_MIN /* as `last`: the range ends with the last token of the
+                                     * prompt */
 
-/* Ranges of indices on an axis, with both ends. A negative index, which only tokens have, counts
- * from the end. In a text that grows, rows with a `last` of -1 include each new token. Without
- * ranges all indices are meant. */
+/* A range of indices on an axis, from `first` to `last`, which is included. A negative index, which
+ * only tokens have, counts from the end. In a text that grows, a `last` of -1 includes each new
+ * token. An edit without ranges changes all indices. */
 struct edit_range {
     ptrdiff_t first, last;
 };
@@ -48,23 +49,24 @@ struct edit_indices {
 
 /* The donor of an edit's values: other texts, or a file, with the axes of the site. An axis along
  * which all values are equal has stride 0. If the donor has several texts, each text of the pass
- * gets one that is at least as long, chosen by the seed and the text's number. */
+ * gets one that is at least as long; the choice depends on the seed and on the number of the pass's
+ * text. */
 struct edit_donor {
-    const struct tensor *values; /* [layer][count]; only layers that are edited have theirs */
+    const struct tensor *values; /* [layer][count]; only layers that are edited have values */
     size_t count;
     uint64_t seed;
-    size_t longest; /* most tokens of a text that gets the values; SIZE_MAX: any number */
-    bool exact;     /* a text must have `longest` tokens */
+    size_t longest; /* the most tokens of a text that can get the values; SIZE_MAX: any number */
+    bool exact;     /* a text must have exactly `longest` tokens */
 };
 
-/* Choose one of the donor's texts that have at least `tokens` tokens. `number`: the number of the
- * text that gets the values, which decides the choice. NULL: no text has enough tokens. */
+/* Choose one of the donor's texts that have at least `tokens` tokens; NULL: no text has enough
+ * tokens. `number` is the number of the text that gets the values; the choice depends on it. */
 const struct tensor *edit_donor_choose(const struct edit_donor *donor, size_t layer, size_t number,
                                        size_t tokens);
 
-/* A function that changes a block: all rows of a text in a layer, or those that are not cached. If
- * the edit has indices, it is called for each run of listed heads, rows and columns. In an
- * attention map, a block is one row of a head, and several threads call the function at once. */
+/* A function that changes a block: all rows of a text in a layer, without cached tokens. If the
+ * edit has indices, it is called for each run of listed heads, rows and columns. In an attention
+ * map, a block is one row of a head, and several threads call the function at once. */
 typedef void edit_function(void *context, const struct edit_block *block);
 
 struct edit {
@@ -72,17 +74,17 @@ struct edit {
     enum edit_op op;
     bool one_text; /* only the text with index `text` in the batch is edited */
     size_t text;
-    /* Without meaning for an axis that the site lacks. Heads of k and v are key/value heads. */
+    /* An axis that the site lacks is ignored. Heads of k and v are key/value heads. */
     struct edit_indices layers, heads;
     struct edit_indices tokens;  /* rows: tokens of queries or, for k and v, of keys */
     struct edit_indices columns; /* columns: keys, channels, dimensions of a head, experts or
                                         * words */
     float number;
     const struct edit_donor *donor;
-    edit_function *function; /* called in place of `op`; NULL: `op` counts */
+    edit_function *function; /* called in place of `op`; NULL: `op` is done */
     void *context;
-    const char *words; /* the option that made the edit, for messages: "--ablate 9.6"; NULL:
-                        * "edit" */
+    const char *words; /* the option that made the edit, for messages, such as "--ablate 9.6"; NULL:
+                        * messages say "edit" */
 };
 
 struct edits {
@@ -93,9 +95,9 @@ struct edits {
     size_t without_layer;
 };
 
-/* edits_check: refuse edits that do not fit the model and its mechanism. edits_check_text: refuse
- * indices of tokens, and donors, that do not fit a text and a source with these numbers of tokens.
- * `edits` may be NULL. */
+/* edits_check: set an error if edits do not fit the model and its mechanism. edits_check_text: set
+ * an error if indices of tokens, or donors, do not fit a text and a source with these numbers of
+ * tokens. `edits` may be NULL. */
 int edits_check(const struct edits *edits, const struct config *config, struct err *err);
 int edits_check_text(const struct edits *edits, const struct config *config, size_t tokens,
                      size_t source, struct err *err);
@@ -103,10 +105,11 @@ int edits_check_text(const struct edits *edits, const struct config *config, siz
 /* Whether a site in a layer has an edit that `without` does not exclude. */
 bool edits_have(const struct edits *edits, enum site site, size_t layer);
 
-/* Append the names of all edits, as in messages. Neighbours with the same name are named once. */
+/* Append the names of all edits, as messages have them, separated by commas. Successive edits with
+ * the same name are named once. */
 void edits_write(struct buf *out, const struct edits *edits);
 
-/* A token: its text's number, its index, and how many tokens the indices of edits refer to. */
+/* A token: the number of its text, its index, and how many tokens the indices of edits refer to. */
 struct edit_token {
     size_t number, index, tokens;
     bool grows; /* as `grows` in struct text (forward.h) */
@@ -123,12 +126,12 @@ struct edit_block {
     size_t first_head, first_row, first_column;
     bool grows;                       /* as `grows` in struct text (forward.h) */
     bool one_row;                     /* all rows have the index first_row */
-    size_t row_places, column_places; /* how many tokens indices refer to; SIZE_MAX: the axis is not
-                                       * tokens */
+    size_t row_places, column_places; /* how many tokens the indices of rows and of columns refer
+                                       * to; SIZE_MAX: the axis has no tokens */
     float forbidden;                  /* the score of a masked key */
 };
 
-/* edits_apply: apply the edits of the block's site and layer. edit_touches: whether an edit changes
- * the block's first row in its first head. */
+/* edits_apply: apply the edits of the block's site and layer to the block. edit_touches: whether an
+ * edit changes the first row of the first head of a block. */
 void edits_apply(const struct edits *edits, const struct edit_block *block);
 bool edit_touches(const struct edit *edit, const struct edit_block *block);

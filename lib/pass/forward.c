@@ -1,6 +1,6 @@
-/* forward.c: the pass from top to bottom: the batch; the embedding; attention; the MLP; a layer;
- * the logits; the whole. Sizes: T tokens of a batch, S tokens that they attend to, C channels, H
- * heads. */
+/* forward.c: the pass from its first step to its last: the batch, the embedding, attention, the
+ * MLP, a layer, the logits, and the loop over layers. Sizes: T tokens of a batch, S tokens that
+ * they attend to, C channels, H heads. */
 #include "pass/forward.h"
 
 #include <assert.h>
@@ -100,7 +100,7 @@ static int lay_out(struct batch *batch, struct arena *arena, struct err *err)
     return 0;
 }
 
-/* Choose to which tokens texts attend: to those in their sources, or to their own. */
+/* Set the tokens that texts attend to: the tokens of their sources, or their own tokens. */
 static void set_keys(struct batch *batch, bool to_sources)
 {
     batch->keys = to_sources ? batch->sources : batch->queries;
@@ -194,8 +194,8 @@ static void scale_rows(struct matrix x, float factor)
         scale_row(matrix_row(x, row), matrix_row(x, row), x.columns, factor);
 }
 
-/* The inputs that layers have of their own, [T, L·P]: (norm(x · W / √C) + √P · a row of a table) /
- * √2. */
+/* Compute the extra input of each layer, scratch.given [T, L·P] = (norm(x · W / √C) + √P · a row of
+ * a table) / √2. */
 static enum pass_state embed_given(struct pass *pass, struct matrix x)
 {
     struct matrix given = pass->scratch.given, row;
@@ -252,7 +252,7 @@ static enum pass_state turn_copy(struct pass *pass, int id, size_t copy, struct 
     return PASS_ON;
 }
 
-/* Make the copies from the embedding x: the first copy is x itself, the others are products of
+/* Make the copies from the embedding x: the first copy is x itself, each other copy is a product of
  * x. */
 static enum pass_state make_copies(struct pass *pass)
 {
@@ -265,7 +265,7 @@ static enum pass_state make_copies(struct pass *pass)
     return PASS_ON;
 }
 
-/* Merge the copies: x = the mean of the first copy and of products of the others. */
+/* Merge the copies: x = the mean of the first copy and of products of the other copies. */
 static enum pass_state merge_copies(struct pass *pass)
 {
     const struct matrix x = pass->scratch.x, first = copy_at(pass, 0);
@@ -279,7 +279,7 @@ static enum pass_state merge_copies(struct pass *pass)
     return PASS_ON;
 }
 
-/* y = tanh(norm(x) / C · W) · V: for each token, the numbers that weight its copies. */
+/* y = tanh(norm(x) / C · W) · V: the numbers that weight the copies, for each token. */
 static enum pass_state weigh_copies(struct pass *pass, int id, size_t layer, struct matrix x,
                                     struct matrix y)
 {
@@ -312,7 +312,7 @@ const float *forward_mixing(const struct run *run, int id, size_t layer, const f
     return weigh_copies(&pass, id, layer, from, numbers) ? NULL : numbers.data;
 }
 
-/* Each copy += a weighted sum of all copies. x becomes the active copy. */
+/* Predict: each copy += a weighted sum of all copies. x becomes the active copy. */
 static enum pass_state predict_copies(struct pass *pass, size_t layer)
 {
     const size_t count = pass->stack->copies.count, active = pass->stack->copies.active;
@@ -335,7 +335,8 @@ static enum pass_state predict_copies(struct pass *pass, size_t layer)
     return PASS_ON;
 }
 
-/* Each copy += (1 + a number) · (x - the active copy). x becomes the active copy, scaled. */
+/* Correct: each copy += (1 + a number) · (x - the active copy), with a number for each token and
+ * copy. x becomes the active copy, multiplied by scales if the model has them. */
 static enum pass_state correct_copies(struct pass *pass, size_t layer)
 {
     const struct stream_copies *rule = &pass->stack->copies;
@@ -382,8 +383,8 @@ static enum pass_state embed(struct pass *pass)
     const struct embed_rule *rule = &pass->stack->embed;
     const struct batch *batch = pass->batch;
     struct slot projection = slot_of_text(SLOT_EMBED_PROJECT);
-    struct matrix x = pass->scratch.x; /* [T, C] */
-    struct matrix tokens = x;          /* [T, width] */
+    struct matrix x = pass->scratch.x; /* [T, C] the stream */
+    struct matrix tokens = x;          /* [T, width] embeddings of tokens */
     if (rule->project != PROJECT_NEVER && pass_matrix(pass, &tokens, x.rows, rule->width))
         return PASS_FAILED;
     for (size_t s = 0; s < batch->count; s++)
@@ -417,9 +418,9 @@ static enum pass_state fetch(struct pass *pass, int id, size_t layer, struct wei
                                                                                    : PASS_ON;
 }
 
-/* Which of queries, keys and values is made. The tables below have for each: its sites before and
- * after a rotation (values have none before), the site that is made from it, and the slot of its
- * matrix. */
+/* What is made by a product: queries, keys or values. `projections` has for each its sites before
+ * and after the rotation (values are not rotated), the site that is computed from it, and the slot
+ * of its matrix. */
 enum projected { QUERIES, KEYS, VALUES, PROJECTED };
 
 static const struct {
@@ -439,8 +440,9 @@ static bool is_needed(const struct pass *pass, enum projected which, size_t laye
            pass_goes_to(pass, projections[which].reader, layer);
 }
 
-/* Compute q, k and v of one token by one product, if their matrices are side by side in one tensor.
- * This is faster: the product reads the tensor in its order in memory. */
+/* If the matrices of q, k and v are side by side in one tensor, compute q, k and v of one token by
+ * one product. This is faster, because the product reads the tensor in the order of its addresses.
+ * *done: whether q, k and v were computed. */
 static enum pass_state project_together(struct pass *pass, const struct head_rule *rule,
                                         size_t layer, struct matrix x, bool *done)
 {
@@ -467,8 +469,8 @@ static enum pass_state project_together(struct pass *pass, const struct head_rul
 }
 
 /* Compute queries, keys or values, if they are needed: only the heads that are needed, or all heads
- * if they are normed as one row or if the matrix has no part for some heads. (Keys of a source that
- * is in its cache have no rows.) */
+ * if they are normed as one row or if the matrix cannot be sliced there. (Keys of a source that is
+ * in its cache have no rows.) */
 static enum pass_state project(struct pass *pass, const struct head_rule *rule, size_t layer,
                                enum projected which, struct matrix y, struct matrix x)
 {
@@ -496,8 +498,8 @@ static enum pass_state project(struct pass *pass, const struct head_rule *rule, 
     return PASS_ON;
 }
 
-/* Norm queries, keys or (SLOT_NONE) values, by heads or as a whole, if the rule has such a norm.
- * Then clip them. */
+/* If the rule has such a norm, norm queries, keys or (SLOT_NONE) values, by heads or all heads as
+ * one row, and then clip them. */
 static enum pass_state norm_heads(struct pass *pass, const struct head_rule *rule, int id,
                                   size_t layer, struct matrix y)
 {
@@ -541,14 +543,14 @@ static void rotate_both(const struct pass *pass, const struct head_rule *rule)
     }
 }
 
-/* y = x · W */
+/* y = x · W, with a matrix of a layer */
 static enum pass_state product(struct pass *pass, int id, size_t layer, struct matrix y,
                                struct matrix x)
 {
     return pass_product(pass, pass_slot(pass, id, layer), y, x, ACTIVATION_NONE);
 }
 
-/* y = norm(x · W) */
+/* y = norm(x · W), with a matrix and a norm of a layer */
 static enum pass_state narrow(struct pass *pass, int down, int scales, size_t layer,
                               struct matrix y, struct matrix x)
 {
@@ -557,8 +559,8 @@ static enum pass_state narrow(struct pass *pass, int down, int scales, size_t la
 }
 
 /* Compute q, k and v of latent attention (DeepSeek-V2) before they are rotated. Keys and values are
- * made from a narrow vector of each token, and queries may be. The channels of keys that will be
- * rotated are a product of the layer's input, and the same for all heads. */
+ * made from a narrow vector of each token, and queries may be made from another. The channels of
+ * keys that will be rotated are a product of the layer's input; all heads share them. */
 static enum pass_state project_latent(struct pass *pass, const struct head_rule *rule, size_t layer,
                                       struct matrix x)
 {
@@ -622,8 +624,8 @@ static enum pass_state project_all(struct pass *pass, const struct head_rule *ru
     return tap_rows(pass, SITE_V, layer, s->v);
 }
 
-/* Choose the buffers for a layer's heads, and give them the layer's number of columns: they have
- * room for the widest layer. */
+/* Choose the buffers for a layer's heads, and give them the layer's number of columns. The buffers
+ * have room for the widest layer. */
 static void fit_heads(struct scratch *s, const struct head_rule *rule)
 {
     if (s->keys) {
@@ -636,7 +638,7 @@ static void fit_heads(struct scratch *s, const struct head_rule *rule)
     s->context.columns = rule->heads * rule->d_v;
 }
 
-/* Where two heads make one context, norm and scale each context. */
+/* If two heads make one context, norm each context. */
 static enum pass_state norm_contexts(struct pass *pass, const struct head_rule *rule, size_t layer)
 {
     const struct matrix all = pass->scratch.context;
@@ -657,8 +659,8 @@ static enum pass_state run_heads(struct pass *pass, const struct sublayer *rule,
     enum pass_state state = project_all(pass, &rule->head, layer, x, source);
     if (pass->batch->cached && pass->scratch.k.rows && !rule->head.borrows && state != PASS_FAILED)
         attention_store(pass, &rule->head,
-                        layer); /* the keys and values that are stored may be the last needed
-                                 * values */
+                        layer); /* even after the last step: stored keys and values may be the last
+                                 * needed values */
     return state == PASS_ON ? attention(pass, rule, layer) : state;
 }
 
@@ -689,7 +691,7 @@ static enum pass_state mlp(struct pass *pass, const struct mlp_rule *rule, size_
     struct slot up_slot = pass_slot(pass, SLOT_UP, layer);
     const struct matrix own = matrix_columns(pass->scratch.hidden, 0, rule->inner);
     const enum site before = rule->gated ? SITE_MLP_GATE : SITE_MLP_UP;
-    /* the activation is not plain, so `hidden` may not be lent memory */
+    /* these activations change `hidden` in place, so it may not be memory that the tap lent */
     const bool changes = rule->clamp > 0 || rule->xielu || rule->sparse;
     struct xielu xielu;
     struct matrix hidden = changes ? own : pass_lent(pass, before, layer, own), y_act = hidden;
@@ -765,7 +767,8 @@ static enum pass_state write_out(struct pass *pass, const struct sublayer *s, si
     dropout_rows(pass->machine, &pass->dropout, s->branch, layer,
                  is_mlp ? DROP_MLP : DROP_ATTENTION, out);
     if (s->replaces && x.columns != out.columns) {
-        scratch->x = out; /* only in the last layer, whose output may have another width */
+        scratch->x = out; /* only in the last layer, whose output may be wider or narrower than the
+                           * stream */
         return PASS_ON;
     }
     for (size_t row = 0; row < x.rows; row++) {
@@ -779,7 +782,7 @@ static enum pass_state write_out(struct pass *pass, const struct sublayer *s, si
     return PASS_ON;
 }
 
-/* x = x · a number that the layer has */
+/* Multiply the stream x by the layer's number. */
 static enum pass_state scale_layer(struct pass *pass, size_t layer)
 {
     struct slot slot = slot_of(BRANCH_TEXT, SLOT_LAYER_SCALE, layer);
@@ -790,7 +793,8 @@ static enum pass_state scale_layer(struct pass *pass, size_t layer)
     return PASS_ON;
 }
 
-/* Announce the stream x at each of `sites`, in `pass` or in the pass of cross-attention. */
+/* Announce the stream x at each of `sites`, in `pass` or in the pass of cross-attention. The list
+ * ends with 0. */
 static enum pass_state tap_stream(struct pass *pass, const struct sublayer *s,
                                   const enum site sites[3], size_t layer)
 {
@@ -819,9 +823,9 @@ static enum pass_state run_layer(struct pass *pass, size_t layer)
     const struct layer *own = &pass->stack->layer[layer];
     const struct sublayer *list = own->sublayers, *end = list + own->count;
     const bool copies = pass->stack->copies.count;
-    struct pass beside = *pass; /* for sublayers of other branches than the stream's; it has the
-                                 * same buffers */
-    struct matrix x = pass->scratch.x, y = x; /* y: the input of a sublayer */
+    struct pass beside = *pass; /* for sublayers of branches other than the stream's; shares the
+                                 * buffers of `pass` */
+    struct matrix x = pass->scratch.x, y = x; /* y: the input of the current sublayer */
     if (copies)
         PASS_TRY(predict_copies(pass, layer));
     if (!pass->attended) /* with `attended`, x already has these edits */
@@ -842,7 +846,7 @@ static enum pass_state run_layer(struct pass *pass, size_t layer)
                  : s->kind == SUBLAYER_MIX ? mix(p, s->mixer, layer, y)
                                            : attend(p, s, layer, y));
         if (s + 1 < end && s[1].reads == READS_BLOCK_INPUT)
-            /* y must be made before x changes */
+            /* y must be computed before x changes */
             PASS_TRY(enter_sublayer(outside, s + 1, layer, &y));
         PASS_TRY(write_out(p, s, layer));
         if (s->adds_input)
@@ -869,8 +873,9 @@ static enum pass_state run_layer(struct pass *pass, size_t layer)
 
 /* --- logits ----------------------------------------------------------------------------------- */
 
-/* Reduce y to the rows that are needed: the first token of each text, or the tokens whose logits
- * are needed, which are all or the last of each text. The rows are copied one after the other. */
+/* Reduce y to the rows that are needed: the first token of each text if `first`, otherwise the
+ * tokens whose logits are needed, which are all tokens or the last of each text. The rows are
+ * copied one after the other. */
 static int choose_rows(struct pass *pass, struct matrix *y, bool first)
 {
     size_t rows = first ? pass->batch->count : pass->scratch.logits.rows;
@@ -890,7 +895,7 @@ static int choose_rows(struct pass *pass, struct matrix *y, bool first)
     return 0;
 }
 
-/* *y becomes act(y · W + b), in a new matrix. */
+/* *y becomes act(y · W + b), in a new matrix; `id` is the slot of W. */
 static enum pass_state dense(struct pass *pass, int id, struct matrix *y,
                              enum activation activation)
 {
@@ -904,8 +909,9 @@ static enum pass_state dense(struct pass *pass, int id, struct matrix *y,
     return PASS_ON;
 }
 
-/* The steps before the last matrix: a projection to the channels of token embeddings, and a dense
- * layer, y = norm(act(y · W + b)), for all rows or for the first token of each text. */
+/* Do the steps before the last matrix: a projection to the channels of token embeddings, and a
+ * dense layer, y = norm(act(y · W + b)), for all rows or for the first token of each text. Models
+ * may lack one or both. */
 static enum pass_state transform(struct pass *pass, const struct unembed_rule *rule,
                                  struct matrix *y)
 {
@@ -972,7 +978,8 @@ static enum pass_state unembed(struct pass *pass, struct matrix y)
     }
     if (rule->at_result != SITE_LOGITS)
         return PASS_ON;
-    if (likeliest) { /* find only the largest logit, if that is possible without the others */
+    if (likeliest) { /* find only the largest logit, if that is possible without computing the
+                      * others */
         const float *last = matrix_row(y, y.rows - 1);
         struct argmax *argmax = NULL;
         if (weights_argmax(pass->weights, pass->machine, &argmax, pass->err))
@@ -1008,8 +1015,8 @@ static enum pass_state final_norm(struct pass *pass, struct matrix *y)
     return tap_rows(pass, SITE_LN_F, 0, *y);
 }
 
-/* Run layers from `first` on. Progress counts the layers of an encoder first, then those in its
- * decoder. */
+/* Run the layers from `first` on. The progress counts the layers of an encoder before the layers of
+ * its decoder. */
 static enum pass_state run_layers(struct pass *pass, size_t first)
 {
     const struct config *c = pass->config;
@@ -1021,7 +1028,7 @@ static enum pass_state run_layers(struct pass *pass, size_t first)
     return PASS_ON;
 }
 
-/* Run the encoder: a pass over the sources. The texts attend to its output. (A model without an
+/* Run the encoder: a pass over the sources, whose output the texts attend to. (A model without an
  * encoder has no layers here and no norm: the output is the embedding.) */
 static enum pass_state encode(struct pass *pass)
 {
@@ -1030,7 +1037,7 @@ static enum pass_state encode(struct pass *pass)
     struct batch batch;
     enum site first_use = stack->layers ? SITE_OF(BRANCH_CROSS, SITE_K) : SITE_K;
     bool needed = site_set_has_branch(pass->tap->watch->any, BRANCH_SOURCE) ||
-                  /* the decoder needs its keys */
+                  /* the decoder needs keys that are made from the sources */
                   site_order(pass->config, first_use, 0) <= pass->end;
     if (!needed || !pass->batch->source_tokens)
         return PASS_ON;
@@ -1070,7 +1077,7 @@ static enum pass_state run_pass(struct pass *pass, const struct stream_start *st
     for (size_t s = 0; start && s < pass->batch->count; s++) {
         struct batch_rows rows = pass->batch->queries[s];
         struct matrix from = {(float *)start->streams[s], rows.count, x.columns, x.columns};
-        /* the start's rows are only read */
+        /* the streams are only read */
         copy_rows(matrix_rows(x, rows.first, rows.count), from);
     }
     if (!start)
@@ -1079,8 +1086,8 @@ static enum pass_state run_pass(struct pass *pass, const struct stream_start *st
     return decode(pass, start ? start->layer : 0);
 }
 
-/* The site_order at which the pass may stop: after the last watched site, and after the last values
- * for caches. Values of cross-attention are stored when a source is encoded. */
+/* Return the site_order after which the pass may stop: the last watched site, or the last value
+ * that caches store. Values of cross-attention are stored when a source is encoded. */
 static size_t end_of(const struct run *run, const struct watch *watch)
 {
     const struct config *c = run->config;
@@ -1093,7 +1100,7 @@ static size_t end_of(const struct run *run, const struct watch *watch)
                               : watch->end;
 }
 
-/* Begin a pass over the batch of a run. */
+/* Return a pass over the batch of a run, before its buffers are allocated. */
 static struct pass begin_pass(const struct run *run, struct arena *arena, struct err *err)
 {
     return (struct pass){.machine = run->machine,

@@ -1,7 +1,7 @@
 /* mixer.c: layers that keep a state in place of keys and values: gated delta rules, Mamba and short
  * convolutions. Sizes: T tokens, H heads with values [dv], K heads with queries and keys [dk]; each
- * head has a state S [dk, dv]. Each column of a state goes through the tokens by itself, in one
- * order: the bits are the same in a batch, with any number of threads and from a cache. */
+ * head has a state S [dk, dv]. The columns of a state are computed independently, each in the order
+ * of the tokens: the bits are the same in a batch, with any number of threads and from a cache. */
 #include <math.h>
 #include <string.h>
 
@@ -20,10 +20,11 @@ enum {
     ROWS_AT_ONCE = 16, /* rows of matrices that a thread computes at a time */
 };
 
-/* The memory of a site's matrices, one for each head. It is a lender's, or the run's own. */
+/* The memory of a site's matrices, one for each head: memory of the tap's lender, or buffers of the
+ * run. */
 struct lent {
     float **heads;      /* NULL: the matrices are not written */
-    const size_t *rows; /* as in attention_map_loan (tap.h) */
+    const size_t *rows; /* row of each query, as in attention_map_loan (tap.h) */
     attention_row_taker take;
     size_t columns;
 };
@@ -35,20 +36,22 @@ struct mixing {
     size_t layer;
     struct matrix q, k, v;             /* columns of scratch.mixed */
     struct matrix from, to;            /* input and output of the convolution */
-    const float *shift, *decay, *skip; /* parameters: `decay` as e^DECAY; `skip` may be NULL */
+    const float *shift, *decay, *skip; /* parameters of the layer: `decay` is e^DECAY; `skip` NULL:
+                                        * there is none */
     struct matrix b;                   /* [T, H] strengths */
     struct norm norm;                  /* norm of the context */
     size_t text;
-    float *states;    /* [text][H, dk, dv] after the last token; NULL: not watched */
-    struct lent maps; /* maps of a text: one for each head, or one for all */
-    struct lent *all; /* [text]: states after each token; NULL: not watched */
+    float *states;    /* [text][H, dk, dv] states after the last token; NULL: they are not
+                       * watched */
+    struct lent maps; /* maps of a text: one for each head, or one for all heads */
+    struct lent *all; /* [text] states after each token; NULL: they are not watched */
 };
 
 /* Memory of threads for states, and memory that all layers of a pass share. */
 struct mixer_memory {
     float *blocks; /* [thread][dk, COLUMNS] */
     float *rates;  /* [H, decays] */
-    float *rows;   /* [thread][2, keys]: rows of maps; NULL: no map is watched */
+    float *rows;   /* [thread][2, keys] two rows of maps; NULL: no map is watched */
     float **heads; /* [text][H] */
     float *states, *maps, *after;
     struct lent *all; /* [text] */
@@ -73,7 +76,7 @@ static struct cache *cache_of(const struct mixing *mix, size_t text)
     return mix->pass->batch->texts[text].cache;
 }
 
-/* Where to write a row of a head's matrix; NULL: the row is not kept. */
+/* Return where to write a row of a head's matrix; NULL: the row is not kept. */
 static float *lent_row(const struct lent *lent, size_t head, size_t row)
 {
     const size_t at = lent->rows ? lent->rows[row] : row;
@@ -81,8 +84,8 @@ static float *lent_row(const struct lent *lent, size_t head, size_t row)
     return of_head && at != ATTENTION_NO_ROW ? of_head + at * lent->columns : NULL;
 }
 
-/* Run a function for a few rows at a time, in several threads: for the rows of all texts, or of
- * one. */
+/* Run `some` for ROWS_AT_ONCE rows at a time, in several threads. The rows are those of all texts,
+ * or of one text. */
 static void for_rows(struct mixing *mix, size_t rows, double cost, size_t columns,
                      void (*some)(void *context, size_t round, size_t thread))
 {
@@ -104,8 +107,8 @@ static int vector(const struct mixing *mix, int id, const float **numbers)
 
 /* --- the convolution -------------------------------------------------------------------------- */
 
-/* Fill scratch.taps: the taps of each channel are a column, and its bias, or 0, follows as the last
- * row. */
+/* Fill scratch.taps: the taps of each channel are in a column; the last row has the bias of each
+ * channel, or 0. */
 static int fill_taps(const struct mixing *mix)
 {
     const struct mixer *m = mix->m;
@@ -127,7 +130,7 @@ static int fill_taps(const struct mixing *mix)
     return 0;
 }
 
-/* y += w · x */
+/* y += w · x, element by element. */
 FOR_EACH_ISA
 static void add_products(float *restrict y, const float *restrict w, const float *restrict x,
                          size_t count)
@@ -136,16 +139,16 @@ static void add_products(float *restrict y, const float *restrict w, const float
         y[i] = fmaf(w[i], x[i], y[i]);
 }
 
-/* The last inputs [taps - 1, channels] of a text's convolution, as they were before this pass, or
- * as they are `after` it. */
+/* Return the last inputs [taps - 1, channels] of a text's convolution: before this pass or, if
+ * `after`, memory for the inputs after this pass. NULL: the text has no cache. */
 static float *tail_of(const struct mixing *mix, size_t text, bool after)
 {
     struct cache *cache = cache_of(mix, text);
     return cache ? cache_mixer(cache, mix->layer, after) + mixer_state(mix->m) : NULL;
 }
 
-/* The input of the convolution for a token of a text. `token` counts from the first row of this
- * pass, so it is negative for earlier tokens; NULL: it is before the text. */
+/* Return the input of the convolution for a token of a text. `token` counts from the first row of
+ * this pass and is negative for earlier tokens. NULL: the token is before the text. */
 static const float *input_of(const struct mixing *mix, size_t text, ptrdiff_t token)
 {
     const struct batch_rows rows = mix->pass->batch->queries[text];
@@ -180,8 +183,8 @@ static void convolve_some(void *context, size_t round, size_t thread)
         activate(done, done, NULL, m->activation);
 }
 
-/* to = activation(convolution of `from`), channel by channel. For texts with caches the last inputs
- * are kept. */
+/* to = activation(convolution of `from`), channel by channel. For texts with caches, the last
+ * inputs are stored. */
 static enum pass_state convolve(struct mixing *mix)
 {
     const size_t kept = mix->m->taps - 1, columns = mix->from.columns;
@@ -204,7 +207,7 @@ static enum pass_state convolve(struct mixing *mix)
 
 /* --- queries, keys, values -------------------------------------------------------------------- */
 
-/* x / √(Σ x² + 1e-6) · factor, head by head. */
+/* x = x / √(Σ x² + 1e-6) · factor, for the x of one head. */
 FOR_EACH_ISA
 static void make_unit(float *x, size_t count, float factor)
 {
@@ -228,7 +231,7 @@ static void unit_some(void *context, size_t round, size_t thread)
         }
 }
 
-/* y = a product of x, through a norm if the mixer has norms. */
+/* y = a product of x, which is then normed if the mixer has norms. */
 static enum pass_state product_normed(const struct mixing *mix, int id, int norm_id,
                                       struct matrix y, struct matrix x)
 {
@@ -238,7 +241,8 @@ static enum pass_state product_normed(const struct mixing *mix, int id, int norm
                                : PASS_ON;
 }
 
-/* Compute q, k and v of a short convolution, where context = q · convolution(k · v). */
+/* Compute q, k and v of a short convolution, whose context is q · convolution(k · v), and the
+ * convolution. */
 static enum pass_state project_channels(struct mixing *mix, struct matrix x)
 {
     struct pass *pass = mix->pass;
@@ -258,8 +262,8 @@ static enum pass_state project_channels(struct mixing *mix, struct matrix x)
     return tap_unedited(pass, SITE_V, mix->layer, mix->v);
 }
 
-/* Compute q, k and v from x [T, C], with the convolution, and the narrow vectors from which steps
- * are made. */
+/* Compute q, k and v from x [T, C], by products and the convolution, and the narrow vectors from
+ * which steps are made. */
 static enum pass_state project(struct mixing *mix, struct matrix x)
 {
     struct pass *pass = mix->pass;
@@ -297,7 +301,7 @@ static enum pass_state project(struct mixing *mix, struct matrix x)
 
 /* --- steps and decays ------------------------------------------------------------------------- */
 
-/* x = ln(1 + e^(x + shift)), at least `least` and at most `most`. */
+/* x = ln(1 + e^(x + shift)), limited to the range from `least` to `most`. */
 FOR_EACH_ISA
 static void softplus_row(float *restrict x, const float *restrict shift, size_t count, float least,
                          float most)
@@ -311,7 +315,7 @@ static void softplus_row(float *restrict x, const float *restrict shift, size_t 
     }
 }
 
-/* y = e^(-rate · r); if `alone`, r is one number. */
+/* y = e^(-rate · r); if `alone`, r is one number for all elements. */
 FOR_EACH_ISA
 static void decay_row(float *restrict y, const float *restrict rate, const float *restrict r,
                       size_t count, bool alone)
@@ -339,7 +343,8 @@ static void decay_some(void *context, size_t round, size_t thread)
     }
 }
 
-/* Fill the rates e^DECAY, for each head or for each channel of its keys. */
+/* Compute the rates e^DECAY, for each head or for each channel of its keys, and find the layer's
+ * other parameters of steps. */
 static int fill_rates(struct mixing *mix)
 {
     const struct mixer *m = mix->m;
@@ -380,19 +385,20 @@ static enum pass_state step(struct mixing *mix, struct matrix x)
 
 /* --- the state -------------------------------------------------------------------------------- */
 
-/* A block that one thread computes: some columns of a head's state, or the states [dk, 1] of
- * several heads; and the tokens that these go through. */
+/* What one thread computes at a time: some columns of a head's state, or the states [dk, 1] of
+ * several heads, for a range of tokens. */
 struct state_block {
-    float *state; /* [dk, COLUMNS], or [heads][dk] */
+    float *state; /* [dk, COLUMNS] columns of one head, or [heads][dk] */
     const float *q, *k, *v, *a, *b;
-    const float *skip; /* [heads]: a number of each head; or NULL */
+    const float *skip; /* [heads] factors of the values that are added to the output; NULL: no
+                        * values are added */
     float *out;
     size_t tokens, d_k, columns, share; /* `share`: how many heads share a head of keys */
     size_t stride, a_stride, b_stride, out_stride;
     bool each, delta; /* `each`: each channel of a key has a decay; `delta`: MIXER_DELTA */
 };
 
-/* S = a S, with the decay a of a token; read = Sᵀ k. */
+/* S = a S, with the decay a of the first token; read += Sᵀ k. */
 static inline void decay_columns(const struct state_block *s, float *read)
 {
     float *row = s->state;
@@ -405,8 +411,8 @@ static inline void decay_columns(const struct state_block *s, float *read)
     }
 }
 
-/* For each token: S = a S; fresh = b (v - [delta] Sᵀ k); S += k freshᵀ; out = Sᵀ q. For a token
- * each row of S is read once: with a delta rule the first step of the next token is done at the
+/* For each token: S = a S; fresh = b (v - [delta] Sᵀ k); S += k freshᵀ; out = Sᵀ q. Each row of S
+ * is read once for each token: with a delta rule, the first step of the next token is done at the
  * same time, and its Sᵀ k is kept in `read`. */
 FOR_EACH_ISA
 static void scan_columns(const struct state_block *s)
@@ -452,7 +458,7 @@ static void scan_columns(const struct state_block *s)
     }
 }
 
-/* As scan_columns, for MIXER_ADD and heads with one value each. */
+/* Do the same as scan_columns, for MIXER_ADD and several heads with one value each. */
 FOR_EACH_ISA
 static void scan_heads(const struct state_block *s)
 {
@@ -473,8 +479,8 @@ static void scan_heads(const struct state_block *s)
     }
 }
 
-/* load_block: copy some columns of a state, or the states of some heads, to a block. The next
- * function copies them back. */
+/* load_block: copy some columns of a state to a block; if `state` is NULL, the block is 0.
+ * store_block: copy the columns of a block to a state, unless `state` is NULL. */
 static void load_block(float *block, const float *state, size_t d_k, size_t d_v, size_t columns)
 {
     memset(block, 0, d_k * COLUMNS * sizeof *block);
@@ -493,14 +499,15 @@ static bool scans_heads(const struct mixer *m)
     return m->d_v == 1 && m->update == MIXER_ADD && m->key_heads == 1;
 }
 
-/* The number of blocks that a text has. */
+/* Return the number of blocks in which the states of a text are computed. */
 static size_t block_count(const struct mixer *m)
 {
     return scans_heads(m) ? (m->heads + COLUMNS - 1) / COLUMNS
                           : m->heads * ((m->d_v + COLUMNS - 1) / COLUMNS);
 }
 
-/* The number of tokens from `token` on up to the next after which the state is kept. */
+/* Return how many tokens, from `token` on, are computed before the state is kept: the last of them
+ * is the next token after which the state is kept, or the last token of the text. */
 static size_t until_kept(const struct mixing *mix, size_t text, size_t token)
 {
     const size_t count = mix->pass->batch->queries[text].count;
@@ -510,7 +517,7 @@ static size_t until_kept(const struct mixing *mix, size_t text, size_t token)
     return end + 1 - token;
 }
 
-/* Copy a block to the states after a token, for the heads whose memory is not NULL. */
+/* Copy a block to the states after a token, for each head whose memory is not NULL. */
 static void keep_block(const struct mixing *mix, const struct state_block *block, size_t text,
                        size_t token, size_t head, size_t column)
 {
@@ -587,8 +594,8 @@ static void scan_some(void *context, size_t round, size_t thread)
     store_block(kept, memory, height, m->d_v, width);
 }
 
-/* Compute context [T, H·dv] and the states of all texts. A text with a cache begins with the states
- * in the cache. */
+/* Compute the context [T, H·dv] and the states of all texts. A text with a cache begins with the
+ * cached states. */
 static void scan(struct mixing *mix)
 {
     const struct mixer *m = mix->m;
@@ -600,7 +607,7 @@ static void scan(struct mixing *mix)
 
 /* --- the map ---------------------------------------------------------------------------------- */
 
-/* dot: Σ x · y. The next function: u = a (u - taken k). */
+/* dot: Σ x · y. go_back: u = a (u - taken k). */
 FOR_EACH_ISA
 static float dot(const float *x, const float *y, size_t count)
 {
@@ -617,8 +624,8 @@ static void go_back(float *restrict u, const float *restrict a, const float *res
         u[i] = a[each ? i : 0] * (u[i] - taken * k[i]);
 }
 
-/* Compute a row of a head's map, from the query back to earlier tokens: u is the query as it acts
- * on the state after token j. */
+/* Compute a row of a head's map, from the query back to earlier tokens. After the step of token j,
+ * u is the query as it acts on the state before token j. */
 static void map_row(const struct mixing *mix, float *row, float *u, size_t head, size_t query)
 {
     const struct mixer *m = mix->m;
@@ -635,7 +642,8 @@ static void map_row(const struct mixing *mix, float *row, float *u, size_t head,
     row[query] += mix->skip ? mix->skip[head] : 0;
 }
 
-/* As map_row, for a short convolution: the taps between q and k. */
+/* Compute a row of a head's map like map_row, for a short convolution: query · tap · key for each
+ * key that the taps reach. */
 static void band_row(const struct mixing *mix, float *row, size_t head, size_t query)
 {
     const struct matrix taps = mix->pass->scratch.taps;
@@ -646,14 +654,14 @@ static void band_row(const struct mixing *mix, float *row, size_t head, size_t q
                  matrix_row(mix->k, first + j)[head];
 }
 
-/* The first key in a row of the map that may not be 0. */
+/* Return the first key in a row of the map whose cell may not be 0. */
 static size_t first_key(const struct mixing *mix, size_t query)
 {
     const size_t taps = mix->m->taps;
     return mix->m->update == MIXER_CONVOLVE && query >= taps ? query + 1 - taps : 0;
 }
 
-/* Fill a row of a head's map, up to its query. */
+/* Fill a row of a head's map, up to the key of its query. */
 static void fill_row(const struct mixing *mix, float *row, size_t head, size_t query, size_t thread)
 {
     float *u = mix->pass->scratch.mixers->blocks + thread * mix->m->d_k * COLUMNS;
@@ -663,7 +671,7 @@ static void fill_row(const struct mixing *mix, float *row, size_t head, size_t q
         map_row(mix, row, u, head, query);
 }
 
-/* The two rows of a thread: a row of a map, and sums of squares over all maps. */
+/* Return the memory of a thread for two rows: a row of a map, and sums of squares over all maps. */
 static float *thread_rows(const struct mixing *mix, size_t thread)
 {
     return mix->pass->scratch.mixers->rows + 2 * thread * mix->pass->batch->longest_queries;
@@ -678,7 +686,7 @@ static void give_row(const struct mixing *mix, enum site id, size_t head, size_t
     mix->maps.take(mix->pass->tap->context, &row);
 }
 
-/* Compute the map of one head, the number `round`. */
+/* Compute the map of the head with index `round`. */
 static void map_some(void *context, size_t round, size_t thread)
 {
     const struct mixing *mix = context;
@@ -694,7 +702,7 @@ static void map_some(void *context, size_t round, size_t thread)
     }
 }
 
-/* Compute one row, the number `round`, of the norm of all maps. */
+/* Compute the row with index `round` of the norm over the maps of all heads. */
 static void norm_some(void *context, size_t round, size_t thread)
 {
     const struct mixing *mix = context;
@@ -718,8 +726,8 @@ static void norm_some(void *context, size_t round, size_t thread)
         give_row(mix, SITE_MAP_NORM, 0, round, squares);
 }
 
-/* Find memory for a site's matrices [rows, columns] of a text, one for each head: the lender's or,
- * if nothing is lent, the run's, which *own becomes. */
+/* Find memory for a site's matrices [rows, columns] of a text, one for each head. The tap's lender
+ * provides it; without a lender it is *own, a buffer that is allocated once for the run. */
 static int borrow(struct mixing *mix, struct lent *lent, enum site id, size_t text, float **own)
 {
     struct pass *pass = mix->pass;
@@ -796,7 +804,8 @@ static enum pass_state show_maps(struct mixing *mix, enum site id)
     return pass_after(pass, id, mix->layer);
 }
 
-/* Announce the last state of each text, and the states after each token, if they are watched. */
+/* Announce the last state of each text, and the states after each token, as far as they are
+ * watched. */
 static enum pass_state show_states(struct mixing *mix)
 {
     struct pass *pass = mix->pass;
@@ -813,7 +822,7 @@ static enum pass_state show_states(struct mixing *mix)
     return pass_after(pass, SITE_STATES, mix->layer);
 }
 
-/* Compute the states of all texts, with memory to keep them if they are watched. */
+/* Compute the states of all texts. If they are watched, they are stored and announced. */
 static enum pass_state read_states(struct mixing *mix)
 {
     struct pass *pass = mix->pass;
@@ -841,14 +850,14 @@ static enum pass_state read_states(struct mixing *mix)
 
 /* --- the output ------------------------------------------------------------------------------- */
 
-/* The gate and the norm of a context. */
+/* What is done with a context: multiplying by a gate, and a norm. */
 struct finish {
     struct matrix context, gate, gated;
     enum gate function;
     bool gate_first;
     const struct norm *norm; /* NULL: there is no norm */
-    /* groups: parts of a row that are normed; scales_of_group: from one group's scales to the
-     * next's. */
+    /* groups: the number of parts of a row that are normed; scales_of_group: the floats from the
+     * scales of one group to the scales of the next. */
     size_t groups, scales_of_group;
 };
 
@@ -879,7 +888,7 @@ static void finish_some(void *context, size_t round, size_t thread)
         multiply_rows(y, gate);
 }
 
-/* gated = the context with its gate and its norm, as f says. */
+/* gated = the context with the gate and the norm that f has, element by element. */
 static enum pass_state finish(struct pass *pass, size_t layer, struct finish *f)
 {
     const double work = 16 * (double)f->context.rows * (double)f->context.columns;

@@ -13,7 +13,7 @@
 
 /* --- the router ------------------------------------------------------------------------------- */
 
-/* Set all numbers but the `count` largest to -infinity; of equal numbers keep the first. */
+/* Set all numbers except the `count` largest to -infinity; of equal numbers, the first are kept. */
 static void keep_best(float *numbers, size_t size, size_t count)
 {
     struct likely best[EXPERTS_MAX];
@@ -24,7 +24,7 @@ static void keep_best(float *numbers, size_t size, size_t count)
         numbers[best[i].id] = best[i].logprob;
 }
 
-/* Keep the experts in the best groups; set the others to -infinity. */
+/* Set the experts that are not in one of the best groups to -infinity. */
 static void keep_groups(const struct mixture *m, float *picks)
 {
     size_t size = m->experts / m->groups;
@@ -61,7 +61,8 @@ size_t mixture_choose_one(const struct mixture *m, float *near, float *left, con
     return best;
 }
 
-/* The weights of `count` experts, for ROUTER_ONE_BY_ONE. */
+/* Set the weights of `count` experts that are chosen one by one (ROUTER_ONE_BY_ONE); other experts
+ * get the weight 0. */
 static void choose_one_by_one(const struct mixture *m, float *weights, const float *logits,
                               size_t count)
 {
@@ -110,7 +111,7 @@ static void choose(const struct mixture *m, float *weights, const float *logits,
         scale_row(weights, weights, m->experts, m->factor);
 }
 
-/* Compute the router's logits, and the weights of experts, for all rows of x. */
+/* Compute the router's logits, and the weights of experts, for all rows. */
 static enum pass_state route(struct pass *pass, const struct mlp_rule *rule, size_t layer,
                              struct matrix x)
 {
@@ -196,8 +197,8 @@ void mlp_combine(struct machine *machine, const struct mlp_rule *rule, struct ma
              &all);
 }
 
-/* y = the output of a gated MLP for x. `gate`: the slot of its gate, which says whether it is an
- * expert, the shared one or a plain MLP, even if it has no gate. */
+/* y = the output of a gated or plain MLP for x. `gate` is the slot of its gate, which also
+ * identifies the MLP (an expert, the shared expert or a plain MLP) if it has no gate. */
 static int feed(struct pass *pass, const struct mlp_rule *rule, struct slot gate, struct matrix y,
                 struct matrix x)
 {
@@ -221,7 +222,7 @@ static int feed(struct pass *pass, const struct mlp_rule *rule, struct slot gate
     return 0;
 }
 
-/* sum += the output of an expert times its weight, for the rows that chose the expert. */
+/* sum += the output of an expert times the expert's weight, for the rows that chose the expert. */
 static int add_expert(struct pass *pass, const struct mlp_rule *rule, struct slot gate,
                       struct matrix x, struct matrix sum)
 {
@@ -247,8 +248,8 @@ static int add_expert(struct pass *pass, const struct mlp_rule *rule, struct slo
     return 0;
 }
 
-/* out += the output of the shared expert, times a number of each token if the mixture has such a
- * gate. */
+/* out += the output of the shared expert, multiplied by a number for each token if the mixture has
+ * such a gate. */
 static enum pass_state add_shared(struct pass *pass, const struct mlp_rule *rule, size_t layer,
                                   struct matrix x)
 {
@@ -277,7 +278,7 @@ enum pass_state mixture(struct pass *pass, const struct mlp_rule *rule, size_t l
                         struct matrix x)
 {
     struct slot gate = pass_slot(pass, SLOT_EXPERT_GATE, layer);
-    /* sum: of the experts' outputs; read: their input */
+    /* sum: the sum of the experts' outputs; read: the input of the experts */
     struct matrix out = pass->scratch.out, sum = out, read = x;
     const size_t latent = rule->mixture->latent;
     if (latent) {

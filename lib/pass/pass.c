@@ -1,5 +1,5 @@
-/* pass.c: shared by the steps of a pass: where the pass may stop, products and norms, values for
- * the tap. */
+/* pass.c: what the steps of a pass share: where the pass may stop, products and norms, dropout, and
+ * values for the tap. */
 #include "pass/pass.h"
 
 #include <stdio.h>
@@ -135,7 +135,7 @@ struct dropout dropout_at(const struct dropout *all, enum site_branch branch, si
     return (struct dropout){rng_fold_in(key, layer * DROP_PLACES + place), all->rate};
 }
 
-enum { DROP_ROWS = 64 }; /* rows that a thread drops elements of at a time */
+enum { DROP_ROWS = 64 }; /* rows that a thread processes at a time */
 
 struct drop_job {
     struct dropout dropout;
@@ -188,8 +188,8 @@ enum pass_state pass_fail_number(struct pass *pass, const struct pass_position *
     return pass_fail(pass, position, "finite numbers, found infinity or nan");
 }
 
-/* The first column that has a number which is not finite in any row; the number of columns if all
- * are finite. */
+/* Return the first column that has a number which is not finite in any row; the number of columns
+ * if all numbers are finite. */
 static size_t nonfinite_column(struct matrix rows)
 {
     size_t lowest = rows.columns;
@@ -198,9 +198,9 @@ static size_t nonfinite_column(struct matrix rows)
     return lowest;
 }
 
-/* Fail if a number in a text's rows is not finite. `width`: columns of one head; position.head: the
- * first head, or NO_HEAD. Whole rows are checked, which is several times faster than one head after
- * the other. */
+/* Fail if a number in a text's rows is not finite. `width` is the columns of one head;
+ * position.head is the first head, or NO_HEAD. Rows are checked with all heads at once, which is
+ * several times faster than head by head. */
 static enum pass_state check_finite(struct pass *pass, struct pass_position position,
                                     struct matrix rows, size_t width)
 {
@@ -233,7 +233,7 @@ int tap_show(struct pass *pass, enum site site, size_t layer, size_t text, struc
     return pass->tap->sink(pass->tap->context, &announced, pass->err);
 }
 
-/* Rows that are announced for one text after the other. */
+/* Rows that are announced text by text. */
 struct shown_rows {
     struct pass *pass;
     enum site site;
@@ -270,7 +270,8 @@ static enum pass_state show_text(const struct shown_rows *shown, size_t text)
                : PASS_ON;
 }
 
-/* Announce the rows of one text, to a sink that several threads may call. */
+/* Announce the rows of one text, for a sink that several threads may call. Text 0 has been
+ * announced before. */
 static void share_text(void *context, size_t round, size_t thread)
 {
     (void)thread;

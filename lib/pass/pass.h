@@ -19,19 +19,20 @@
 /* --- buffers --------------------------------------------------------------------------------- */
 
 enum {
-    SPARE_ROWS = 16, /* rows of zeros after queries and values, because kernels read whole tiles */
+    SPARE_ROWS = 16, /* rows of zeros after queries and values, because kernels read complete
+                      * tiles */
     ATTENTION_MAPS = SITE_DIFFERENCE - SITE_SCORES + 1,
 };
 
-/* Memory of a layer's attention maps, [T, S] for each head. The tap lends it, or else it is a
- * buffer of the pass, which is announced when the map is complete. */
+/* Memory of a layer's attention maps, [T, S] for each head. Either the tap lends the memory, or it
+ * is a buffer of the pass, which is announced when the map is complete. */
 struct attention_maps {
-    float **heads[ATTENTION_MAPS]; /* [text][head]: of the layer that runs; NULL: the map is not
+    float **heads[ATTENTION_MAPS]; /* [text][head] maps of the running layer; NULL: the map is not
                                     * watched */
-    float *own[ATTENTION_MAPS];    /* [text][H, T, S]; NULL: the map is not watched, or its memory
-                                    * is lent */
+    float *own[ATTENTION_MAPS];    /* [text][H, T, S] buffers; NULL: the map is not watched, or the
+                                    * tap lends memory */
     struct lent_maps {
-        const size_t *rows; /* as in attention_map_loan (tap.h) */
+        const size_t *rows; /* row of each query, as in attention_map_loan (tap.h) */
         attention_row_taker take;
     } * lent; /* [text]; NULL: no map is lent */
 };
@@ -42,21 +43,21 @@ struct layer_keys {
 
 struct scratch {
     struct matrix x;        /* [T, C] the residual stream */
-    struct matrix source;   /* [S, C] in cross-attention: the sources, as the encoder's output or as
-                             * embeddings */
+    struct matrix source;   /* [S, C] in cross-attention: the sources, which are the encoder's
+                             * output or embeddings */
     struct matrix norm;     /* [T, C] the result of a norm */
     struct matrix q;        /* [T, H·dk] queries */
     struct matrix k;        /* [S, Hkv·dk] keys */
     struct matrix v;        /* [S, Hkv·dv] values */
-    struct matrix narrow;   /* [T, channels] in latent attention: the narrow vectors for q, or for k
-                             * and v; with copies of the stream: the numbers that weight the
-                             * copies */
+    struct matrix narrow;   /* [T, channels] in latent attention: the narrow vectors from which q,
+                             * or k and v, are made; with copies of the stream: the numbers that
+                             * weight the copies */
     struct matrix k_plain;  /* [T, H·first] in latent attention: the channels of keys that are not
                              * rotated */
-    struct matrix k_rotary; /* [T, components] the channels of keys that are rotated, which all
-                             * heads share */
-    struct matrix joined;   /* [1, 3C] q, k and v of one token */
-    struct matrix context;  /* [T, H·dv] contexts */
+    struct matrix k_rotary; /* [T, components] in latent attention: the rotated channels of keys,
+                             * which all heads share */
+    struct matrix joined;   /* [1, 3C] q, k and v of one token, computed by one product */
+    struct matrix context;  /* [T, H·dv] contexts of the heads */
     struct matrix sinks;    /* [T, H] the share of the softmax that each head's sink gets */
     struct matrix out;      /* [T, C] the output of attention, then of the MLP */
     struct matrix hidden;   /* [T, I] hidden channels */
@@ -68,25 +69,28 @@ struct scratch {
     struct matrix gathered; /* [T, C] the input of one expert, then its output */
     struct matrix expert_out;
     struct matrix rotations; /* [T, rotated channels] cosines and sines of the rotary embedding */
-    struct matrix local;     /* as `rotations`, for config.rotary_local */
-    struct matrix logits;    /* [T, V], or [texts, V] if only the last are watched */
+    struct matrix local;     /* [T, rotated channels] cosines and sines of config.rotary_local */
+    struct matrix logits;    /* [T, V] logits; [texts, V] if only the last token of each text is
+                              * watched */
     struct attention_maps maps;
-    /* keys: [L], buffers of k and v of each layer that others borrow from (NULL: none is). given:
-     * [T, L·channels], the inputs that layers have of their own. beside: [T, C], the input of
-     * experts if it is not the MLP's. */
+    /* keys: [L] the buffers of k and v of each layer (NULL: no layer borrows keys, and all layers
+     * share `k` and `v`). given: [T, L·channels] the extra input of each layer, made from the
+     * embedding. beside: [T, C] the input of the experts, if it differs from the input of the
+     * MLP. */
     struct layer_keys *keys;
     struct matrix given, beside;
-    /* [T, N·C] the copies of the stream; [1, N·C] copies of one token before they change. */
+    /* copies: [T, N·C] the copies of the stream. before: [1, N·C] the copies of one token before
+     * they change. */
     struct matrix copies, before;
-    /* gate, gated: the gate, and the gated context [T, H·dv], in gated attention and in mixers. The
-     * others are only for mixers: unmixed and mixed: the input and the output of the convolution
-     * (q, k and v side by side); numbers of steps, decays and strengths; taps: of the convolution,
-     * with biases [taps + 1, channels]. */
+    /* gate, gated: the gate, and the context multiplied by it [T, H·dv], in gated attention and in
+     * mixers. The other matrices are only for mixers. unmixed, mixed: the input and the output of
+     * the convolution, with q, k and v side by side. steps, decays, strengths: numbers for each
+     * token. taps: the taps and biases of the convolution [taps + 1, channels]. */
     struct matrix gate, gated, unmixed, mixed, steps, decays, strengths, taps;
     struct mixer_memory *mixers;        /* NULL: the model has no mixers */
-    struct attention_memory *attention; /* [thread]; after these, [thread] for second heads if two
-                                         * heads make one context; NULL before the first
-                                         * attention */
+    struct attention_memory *attention; /* [thread] memory of attention, then [thread] more for
+                                         * second heads if two heads make one context; NULL before
+                                         * the first attention */
 };
 
 /* --- the pass -------------------------------------------------------------------------------- */
@@ -97,15 +101,17 @@ struct pass {
     const struct stack *stack;
     struct weights *weights;
     const struct batch *batch;
-    enum site_branch branch; /* the branch in which functions of the pass use the ids of sites */
+    enum site_branch branch; /* the branch whose sites and slots functions of the pass use: text,
+                              * source, cross-attention or mixer */
     size_t first_layer;      /* index of the stack's first layer among all layers (config_layers) */
-    struct pass *cross;      /* the pass of cross-attention; NULL: the model has none */
+    struct pass *cross;      /* the pass of cross-attention; NULL: the model has no
+                              * cross-attention */
     struct tap *tap;
     size_t end;    /* site_order of the last value that is watched or stored in a cache; SIZE_MAX:
                     * run to the end */
-    bool attended; /* scratch.context is given: the layer starts after its attention */
+    bool attended; /* scratch.context is already computed: the layer starts after its attention */
     struct dropout dropout;
-    const struct edits *edits;           /* NULL: none */
+    const struct edits *edits;           /* edits of the run; NULL: there are none */
     const struct edit_token *edit_token; /* the token that all rows belong to; NULL: each row is a
                                           * token */
     struct scratch scratch;
@@ -114,23 +120,23 @@ struct pass {
 };
 
 /* pass_init: reserve the buffers of a pass, and memory in caches. pass_init_cross: make the pass of
- * cross-attention over the stream of `pass`; in `batch` the sources are keys. */
+ * cross-attention, which continues the stream of `pass`; the keys of `batch` are the sources. */
 int pass_init(struct pass *pass);
 int pass_init_cross(struct pass *cross, const struct pass *pass, const struct batch *batch);
 
-/* Reserve memory for the rounded inputs of bf16 products. */
+/* Reserve memory for the inputs of bf16 products, which are rounded. */
 int pass_hold_rounded(struct pass *pass);
 
-/* Keep the values that this pass stored in caches or, unless `keep`, remove them. */
+/* If `keep`, add the tokens whose values this pass stored to the caches; otherwise remove them. */
 void pass_end_caches(struct pass *pass, bool keep);
 
-/* pass_memory_take: allocate the buffers of the layers in the run's arena, or only the buffer of
- * the stream. pass_matrix: allocate one more matrix. */
+/* pass_memory_take: allocate the buffers of the layers, or only the buffer of the residual stream,
+ * in the run's arena. pass_matrix: allocate one more matrix. */
 int pass_memory_take(struct pass *pass, bool stream_alone);
 int pass_matrix(struct pass *pass, struct matrix *matrix, size_t rows, size_t columns);
 
-/* About how many bytes the buffers of passes need for a text of `tokens` tokens and a source of the
- * same length, without attention maps and the memory of threads. */
+/* Return about how many bytes the buffers of passes need for a text of `tokens` tokens and a source
+ * of the same length. Attention maps and the memory of threads are not included. */
 size_t pass_memory_bytes(const struct config *config, size_t tokens);
 
 /* --- steps; pass_state: whether the pass continues -------------------------------------------- */
@@ -141,7 +147,7 @@ enum pass_state {
     PASS_FAILED, /* the message is in pass->err */
 };
 
-/* Do a step; return from the function unless the pass continues. */
+/* Do a step. Unless the pass continues, return the step's state from the calling function. */
 #define PASS_TRY(step)                       \
     do {                                     \
         enum pass_state pass_state = (step); \
@@ -155,26 +161,26 @@ static inline struct slot pass_slot(const struct pass *pass, int id, size_t laye
     return slot_of((int)pass->branch, id, layer);
 }
 
-/* pass_product: y = activation(x · W + b), with a slot's parameters. The next function: y = norm of
- * x, or y = x if --without leaves out norms. */
+/* pass_product: y = activation(x · W + b), with the parameters of a slot. pass_norm: y = norm of x,
+ * or y = x if --without leaves out norms. */
 enum pass_state pass_product(struct pass *pass, struct slot slot, struct matrix y, struct matrix x,
                              enum activation activation);
 enum pass_state pass_norm(struct pass *pass, struct slot slot, struct matrix y, struct matrix x);
 
 /* Apply edits to a value. If the value is watched, announce it for each text of the batch; with a
- * cache only the new tokens. Fails if an announced number is not finite. */
+ * cache, only the new tokens are announced. Fails if an announced number is not finite. */
 enum pass_state tap_rows(struct pass *pass, enum site site, size_t layer, struct matrix rows);
 
-/* As tap_rows, without edits. */
+/* Announce a value as tap_rows does, but apply no edits. */
 enum pass_state tap_unedited(struct pass *pass, enum site site, size_t layer, struct matrix rows);
 
-/* pass_edits: whether a site in a layer has edits. pass_edit_rows: apply them to the values of all
- * texts. */
+/* pass_edits: whether a site in a layer has edits. pass_edit_rows: apply these edits to the values
+ * of all texts. */
 bool pass_edits(const struct pass *pass, enum site site, size_t layer);
 void pass_edit_rows(const struct pass *pass, enum site site, size_t layer, struct matrix rows);
 
-/* The memory that the tap has for a site's values, as a matrix with the size of `own`; `own` if the
- * tap has none. */
+/* Return the memory that the tap provides for a site's values, as a matrix with the size of `own`;
+ * `own` itself if the tap provides none. */
 struct matrix pass_lent(const struct pass *pass, enum site site, size_t layer, struct matrix own);
 
 /* Announce values of one text that are known to be finite. Returns like a sink: 0, or -1 with an
@@ -184,7 +190,7 @@ int tap_show(struct pass *pass, enum site site, size_t layer, size_t text, struc
 /* Whether a pass continues after a site: PASS_ON, or PASS_OVER if no later value is needed. */
 enum pass_state pass_after(const struct pass *pass, enum site site, size_t layer);
 
-/* The place in a pass at which it fails. */
+/* Where a pass fails, for the error message. */
 struct pass_position {
     enum site site;
     size_t layer;
@@ -195,8 +201,9 @@ struct pass_position {
 #define NO_HEAD SIZE_MAX
 
 /* pass_fail_number: fail because a value is not finite; the message names a parameter of the layer
- * that is not finite or, if there is none, the position. pass_fail: fail with "expected EXPECTED"
- * and with what was found there. The third: check rows, and fail if a number is not finite. */
+ * that is not finite or, if all are finite, the position. pass_fail: fail with the message
+ * "expected EXPECTED" and the position. pass_check_rows: check rows, and fail if a number is not
+ * finite. */
 enum pass_state pass_fail_number(struct pass *pass, const struct pass_position *position);
 enum pass_state pass_fail(struct pass *pass, const struct pass_position *position,
                           const char *expected);
@@ -205,29 +212,29 @@ enum pass_state pass_check_rows(struct pass *pass, enum site site, size_t layer,
 
 /* --- what must be computed -------------------------------------------------------------------- */
 
-/* pass_watches: whether a site in a layer is watched; pass_goes_to: whether this or any later value
- * is watched or stored in a cache. */
+/* pass_watches: whether a site in a layer is watched. pass_goes_to: whether the value of a site, or
+ * any later value, is watched or stored in a cache. */
 bool pass_watches(const struct pass *pass, enum site id, size_t layer);
 bool pass_goes_to(const struct pass *pass, enum site id, size_t layer);
 
-/* Indices first … first + count - 1. */
+/* The indices first … first + count - 1. */
 struct span {
     size_t first, count;
 };
 
-/* The heads of a site that a layer computes: only the watched heads, or all if a cache or a value
- * after attention needs them. */
+/* Return the heads of a site that a layer computes: only the watched heads, or all heads if a cache
+ * or a value after attention needs them. */
 struct span pass_heads(const struct pass *pass, enum site site, size_t layer);
 
-/* pass_rows: the rows of a text in the matrix of a site. pass_logit_rows: its rows in
- * scratch.logits, which may have only its last token. pass_heads_of: how many heads are side by
- * side in the matrix of a site in a layer; 1 if the site has no heads. */
+/* pass_rows: the rows of a text in the matrix of a site. pass_logit_rows: the rows of a text in
+ * scratch.logits, which may have only the last token of each text. pass_heads_of: the number of
+ * heads side by side in the matrix of a site in a layer; 1 if the site has no heads. */
 struct batch_rows pass_rows(const struct pass *pass, enum site site, size_t text);
 struct batch_rows pass_logit_rows(const struct pass *pass, size_t text);
 size_t pass_heads_of(const struct pass *pass, enum site site, size_t layer);
 
-/* The cache with a text's keys and values: its own cache, or its source's in cross-attention; or
- * NULL. */
+/* Return the cache that has a text's keys and values: the text's own cache or, in cross-attention,
+ * the cache of its source. NULL: there is no cache. */
 struct cache *pass_cache(const struct pass *pass, size_t text);
 
 /* The precision of attention in this pass: bf16 if attention is dense and matrices are rounded to
@@ -236,16 +243,15 @@ enum precision pass_attention_precision(const struct pass *pass);
 
 /* --- the embedding: forward.c ----------------------------------------------------------------- */
 
-/* To the rows of embed_tokens, add the embeddings of segments, and of positions; `past` tokens come
- * before these rows. */
+/* Add the embeddings of segments and positions to the rows that embed_tokens gives; `past` tokens
+ * of the text come before these rows. */
 void embed_places(struct weights *weights, const struct config *config, const struct stack *stack,
                   const struct text *text, size_t past, struct matrix rows);
 
 /* --- mixtures: mixture.c ------------------------------------------------------------------- */
 
-/* scratch.out [T, C] = for each row of x [T, C], the weighted outputs of the experts that it
- * chooses, and the output of the shared expert. Experts that no row chooses are not read. Announces
- * ln_experts, router, expert_weights and shared_out. */
+/* Remove the best expert from `left`, and return its index. near [E] becomes the softmax of `left`
+ * over the best expert and the experts that are near it; other experts get 0. */
 enum pass_state mixture(struct pass *pass, const struct mlp_rule *rule, size_t layer,
                         struct matrix x);
 
@@ -253,13 +259,13 @@ enum pass_state mixture(struct pass *pass, const struct mlp_rule *rule, size_t l
  * experts that are near it. */
 size_t mixture_choose_one(const struct mixture *m, float *near, float *left, const float *logits);
 
-/* gate = min(gate, clamp); up = up limited to ±clamp, plus up_offset. If gate_slope s differs from
- * quick_gelu's 1.702, gate is multiplied by s / 1.702 and up divided by it. Returns this factor, or
- * 1. */
+/* gate = min(gate, clamp); up is limited to the range from -clamp to clamp, then up_offset is
+ * added. If gate_slope s differs from quick_gelu's 1.702, gate is multiplied by s / 1.702 and up
+ * divided by it. Returns this factor, or 1. */
 float mlp_limit(const struct mlp_rule *rule, struct matrix gate, struct matrix up);
 
-/* y = act(gate) · up, or act(gate) if `up` has no data. With a clamp y must be gate (mlp_rule).
- * `active`: y is gate, and already is act(gate). */
+/* y = act(gate) · up, or act(gate) if up.data is NULL. With a clamp, y must be the same matrix as
+ * gate (mlp_rule). If `active` is true, y is gate, to which act has already been applied. */
 void mlp_combine(struct machine *machine, const struct mlp_rule *rule, struct matrix y,
                  struct matrix gate, struct matrix up, bool active);
 
@@ -272,7 +278,7 @@ int mixers_init(struct pass *pass);
  * from q_pre to gated. In texts with caches, the states in the cache are continued and stored. */
 enum pass_state mix(struct pass *pass, const struct mixer *mixer, size_t layer, struct matrix x);
 
-/* gated = the context · gate(a product of x [T, C]), channel by channel. Announces gate and
+/* gated = the context · gate(a product of x [T, C]), element by element. Announces gate and
  * gated. */
 enum pass_state gate_context(struct pass *pass, enum gate gate, size_t layer, struct matrix x);
 
@@ -281,14 +287,16 @@ enum pass_state gate_context(struct pass *pass, enum gate gate, size_t layer, st
 /* Append the layer's keys and values to the caches of texts. */
 void attention_store(struct pass *pass, const struct head_rule *heads, size_t layer);
 
-/* scratch.context [T, H·dv] = softmax(rule(q · kᵀ)) · v for each head; it is left out if neither it
- * nor a later value is needed. Announces the sites from scores to context. */
+/* scratch.context [T, H·dv] = softmax(rule(q · kᵀ)) · v for each head. The context is not computed
+ * if neither it nor a later value is needed. Announces the sites from scores to context. */
 enum pass_state attention(struct pass *pass, const struct sublayer *s, size_t layer);
 
-/* How many bytes threads need for a text with these numbers of queries and keys, in float32. */
+/* Return how many bytes threads need for a text with `queries` queries and `keys` keys, in
+ * float32. */
 size_t attention_bytes(const struct config *config, size_t queries, size_t keys, size_t threads);
 
-/* How many bytes one thread needs for the rows of a map, if a lender receives rows. */
+/* Return how many bytes one thread needs for the rows of a map, if the tap's lender receives
+ * rows. */
 size_t attention_rows_bytes(size_t keys);
 
 /* Reserve memory for the attention maps that are watched in any layer and not lent. */

@@ -9,7 +9,7 @@
 
 /* --- buffers ---------------------------------------------------------------------------------- */
 
-/* A matrix of the scratch, before its memory is allocated. */
+/* A matrix in struct scratch whose memory is not allocated yet. */
 struct buffer {
     struct matrix *matrix;
     size_t rows, columns;
@@ -30,8 +30,8 @@ static int take_matrix(struct pass *pass, const struct buffer *buffer, size_t st
     return 0;
 }
 
-/* The most channels of any layer in a stack. Where q, k or v is the stream itself it counts as
- * 0. */
+/* The largest number of channels that any layer of a stack has for each kind of matrix. If q, k or
+ * v is the stream itself, it counts as 0. */
 struct widths {
     size_t q, k, v, context, inner, gate;
 };
@@ -57,8 +57,8 @@ static struct widths widest(const struct stack *stack)
 enum { FIRST_OF_KEYS = 1, BUFFERS_OF_KEYS = 2, BUFFERS = 32 };
 
 /* List the matrices of a pass over `rows` tokens that attend to `keys` tokens. Matrices that a
- * model does not need have no columns. The first is the stream, the only one that a pass without
- * layers needs; the matrices of keys and values [S, Hkv·d] follow. */
+ * model does not need have no columns. The first matrix is the stream, the only one that a pass
+ * without layers needs; the matrices of keys and values [S, Hkv·d] follow. */
 static void list_buffers(struct buffer list[BUFFERS], struct scratch *s, const struct config *c,
                          const struct stack *stack, size_t rows, size_t keys)
 {
@@ -66,7 +66,8 @@ static void list_buffers(struct buffer list[BUFFERS], struct scratch *s, const s
     const struct mixer *m = &c->mixer;
     const size_t values = m->heads * m->d_v;
     const struct family_row *q = family_row(c->family, slot_of(BRANCH_TEXT, SLOT_Q, 0));
-    bool joined = q && q->transposed && q->members[1]; /* whether weights_joined gives a matrix */
+    bool joined = q && q->transposed && q->members[1]; /* whether q, k and v are one matrix in the
+                                                        * file (weights_joined) */
     bool block = c->kind != MODEL_ATTENTION;
     w.context = num_max(w.context, values);
     w.gate = num_max(w.gate, (m->gate != GATE_NONE || m->out_norm) * values);
@@ -120,12 +121,13 @@ static size_t bytes_of(const struct buffer *list, size_t count)
     return floats * sizeof(float);
 }
 
-/* How many floats a token needs in the buffers of take_layer_keys: for each layer whose keys others
- * borrow. */
+/* Return how many floats a token needs in the buffers that take_layer_keys allocates: buffers for
+ * each layer from which other layers borrow keys. */
 static size_t layer_keys_columns(const struct stack *stack)
 {
-    size_t columns = 0, last = SIZE_MAX, before = SIZE_MAX; /* layers of two kinds may alternate, so
-                                                             * two are remembered */
+    size_t columns = 0, last = SIZE_MAX, before = SIZE_MAX; /* the last two layers that lend keys,
+                                                             * as layers of two kinds may
+                                                             * alternate */
     for (size_t i = 0; i < stack->layers; i++) {
         const struct head_rule *rule = &stack->layer[i].sublayers->head;
         if (!rule->borrows || rule->kv_layer == last || rule->kv_layer == before)
@@ -147,14 +149,14 @@ size_t pass_memory_bytes(const struct config *config, size_t tokens)
                    tokens * sizeof(float) * layer_keys_columns(stack_of(config, BRANCH_TEXT));
     if (!has_encoder(config))
         return bytes + (config_reads_source(config) ? bytes_of(list, 1) : 0);
-    /* first keys and values of the encoder's output for cross-attention, then the encoder's own
+    /* keys and values that cross-attention makes from the encoder's output, then the encoder's own
      * pass */
     bytes += bytes_of(list + FIRST_OF_KEYS, BUFFERS_OF_KEYS);
     list_buffers(list, &none, config, stack_of(config, BRANCH_SOURCE), tokens, tokens);
     return bytes + bytes_of(list, BUFFERS);
 }
 
-/* Allocate some of the buffers of a pass. */
+/* Allocate `count` buffers of a pass, beginning with buffer `first` of list_buffers. */
 static int take_buffers(struct pass *pass, size_t first, size_t count)
 {
     const struct batch *batch = pass->batch;
@@ -166,7 +168,8 @@ static int take_buffers(struct pass *pass, size_t first, size_t count)
     return 0;
 }
 
-/* If later layers borrow keys and values, give each layer that lends them buffers of its own. */
+/* If later layers borrow keys and values, allocate separate buffers for each layer that lends
+ * them. */
 static int take_layer_keys(struct pass *pass)
 {
     struct scratch *s = &pass->scratch;
@@ -233,8 +236,8 @@ int pass_hold_rounded(struct pass *pass)
     return machine_hold_rounded(pass->machine, rows, columns, pass->err);
 }
 
-/* Fill a matrix with the cosines and sines of a rotary embedding, once in each pass. A text as long
- * as the one before gets a copy. */
+/* Fill a matrix with the cosines and sines of a rotary embedding. This is done once for each pass;
+ * a text with the positions of the previous text gets a copy. */
 static void fill_rotations(struct matrix to, const struct rotary *rotary, const struct batch *batch)
 {
     for (size_t s = 0, last = 0; s < batch->count; s++) {

@@ -32,8 +32,8 @@ uint64_t sampler_random(uint64_t *state)
     return number;
 }
 
-/* weights = e^((logit - max) / temperature). Computed in double, where no temperature leads to 0 /
- * 0. */
+/* weights = e^((logit - max) / temperature), computed in double, where even the smallest
+ * temperature does not lead to 0 / 0. */
 FOR_EACH_ISA
 static void weigh(float *weights, const float *logits, size_t count, float max, double temperature)
 {
@@ -41,8 +41,8 @@ static void weigh(float *weights, const float *logits, size_t count, float max, 
         weights[i] = exp_float((float)((double)(logits[i] - max) / temperature));
 }
 
-/* Whether candidate a comes before b: the more likely first, of two equal ones the lower id. There
- * are no branches, because the processor could not predict them. */
+/* Whether candidate a comes before b: the more likely candidate first and, if both are equally
+ * likely, the lower id. There are no branches, because the processor could not predict them. */
 static bool comes_before(const struct candidate *a, const struct candidate *b)
 {
     return (a->logit > b->logit) | ((a->logit == b->logit) & (a->id < b->id));
@@ -97,9 +97,9 @@ static double sum(const struct candidate *candidates, size_t count, bool weighed
     return total;
 }
 
-/* Quickselect: move the first candidates to the front, in any order, up to the one at which the sum
- * of their amounts reaches `limit`; returns how many they are. Only the part that contains the
- * limit is partitioned again. */
+/* Quickselect: move the first candidates to the front, in any order, up to the candidate at which
+ * the sum of their amounts reaches `limit`; return the number of these candidates. Only the part
+ * that contains the limit is partitioned again. */
 static size_t take_front(struct candidate *candidates, size_t count, double limit, bool weighed)
 {
     double taken = 0; /* sum of the amounts of the candidates before `first` */
@@ -136,8 +136,9 @@ static size_t drop_below(struct candidate *candidates, size_t count, float logit
     return kept;
 }
 
-/* Keep the first k candidates, and all that are as likely as the k-th. The k-th of a subset is at
- * most as likely as the k-th of all, so less likely candidates can be dropped first. */
+/* Keep the first k candidates, and all candidates that are as likely as the k-th. The k-th
+ * candidate of a subset is at most as likely as the k-th of all, which allows dropping less likely
+ * candidates first. */
 static size_t take_k(struct candidate *candidates, size_t count, size_t k)
 {
     if (k == 0 || k >= count)
@@ -149,10 +150,10 @@ static size_t take_k(struct candidate *candidates, size_t count, size_t k)
     return drop_below(candidates, count, least_logit(candidates, k), 0);
 }
 
-/* Keep the first candidates up to the one at which the sum of weights reaches the share p of all,
- * and at least one. Candidates whose weight is below an equal share of the rest, 1 - p, are dropped
- * first: together they are less than the rest. (Half of that share is used, since sums are
- * rounded.) */
+/* Keep the first candidates up to the one at which the sum of weights reaches the share p of all
+ * weights, and at least one. Candidates whose weight is below an equal share of the remainder, 1 -
+ * p, are dropped first: together they weigh less than the remainder. (Half of that share is used,
+ * since sums are rounded.) */
 static size_t take_p(struct candidate *candidates, size_t count, double p)
 {
     if (p >= 1)
@@ -163,7 +164,7 @@ static size_t take_p(struct candidate *candidates, size_t count, double p)
     return kept ? kept : take_front(candidates, count, 1, false);
 }
 
-/* Set the weights of tokens to 0 that top_k and top_p exclude. */
+/* Set the weights of the tokens that top_k and top_p exclude to 0. */
 static void narrow(struct sampler *sampler, const float *logits)
 {
     struct candidate *candidates = sampler->candidates;
@@ -211,7 +212,7 @@ uint32_t sampler_next(struct sampler *sampler, const float *logits)
 
 /* --- how likely each token is ---------------------------------------------------------------- */
 
-/* Σ e^x and Σ e^x · x, where x = logit - max, in double. They are summed in lanes in a fixed
+/* Σ e^x and Σ e^x · x, where x = logit - max, in double. Each is summed in LANES chains, in a fixed
  * order. */
 struct moments {
     double total[LANES], weighted[LANES];
@@ -270,7 +271,7 @@ size_t likelier(const float *logits, size_t count, uint32_t id)
     return before;
 }
 
-/* Insert a logit into the sorted list of the largest. */
+/* Insert a logit into the sorted list of the largest logits. */
 static void insert(struct likely *best, size_t best_count, size_t id, float logit)
 {
     size_t rank = best_count;
@@ -279,8 +280,8 @@ static void insert(struct likely *best, size_t best_count, size_t id, float logi
     best[rank] = (struct likely){(uint32_t)id, logit};
 }
 
-/* The first index from `at` on with a logit above `least`, or `count`. Parts without such a logit,
- * as most are, are skipped as a whole. */
+/* Return the first index from `at` on whose logit is above `least`, or `count` if there is none.
+ * Parts of 64 logits are skipped at once if none is above, which is usual. */
 FOR_EACH_ISA
 static size_t next_above(const float *logits, size_t at, size_t count, float least)
 {

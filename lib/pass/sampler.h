@@ -1,7 +1,7 @@
 /* sampler.h: chooses the next token: the most likely one, or a random one as Hugging Face does, by
  * temperature, then top_k (all tokens as likely as the k-th are kept), then top_p. A random token
- * is the first of the kept ones, in the order of ids, at which the sum of weights exceeds u times
- * the total; u is the upper 53 bits of splitmix64, as a number below 1. libm is not used: the same
+ * is the first kept token, in the order of ids, at which the sum of weights exceeds u times the
+ * total; u is the upper 53 bits of splitmix64, as a number below 1. libm is not used: the same
  * logits and seed give the same tokens on every machine.
  *
  *     struct sampling how = {.temperature = 0.8, .top_k = 40, .top_p = 1, .seed = 1};
@@ -16,9 +16,10 @@
 #include "base/memory.h"
 
 struct sampling {
-    double temperature; /* 0: the most likely token is chosen; of equal ones the lowest id */
-    size_t top_k;       /* how many tokens are kept; 0: all */
-    double top_p;       /* the share of probability that is kept; 1: all */
+    double temperature; /* 0: the most likely token is chosen; of equally likely tokens, the one
+                         * with the lowest id */
+    size_t top_k;       /* how many of the most likely tokens are kept; 0: all tokens */
+    double top_p;       /* the share of probability that is kept; 1: all tokens are kept */
     uint64_t seed;
 };
 
@@ -40,18 +41,19 @@ int sampler_init(struct sampler *sampler, const struct sampling *how, size_t cou
 uint32_t sampler_next(struct sampler *sampler, const float *logits);
 uint64_t sampler_random(uint64_t *state);
 
-/* log Σ e^logit. The log-probability of a token is its logit minus this number. Computed in double,
- * without libm. */
+/* Return log Σ e^logit, computed in double, without libm. The log-probability of a token is its
+ * logit minus this number. */
 double logsumexp(const float *logits, size_t count);
 
-/* Returns logsumexp, and sets the entropy of the distribution: -Σ p log p, in nats. */
+/* Return logsumexp, and set *entropy to the entropy of the distribution, -Σ p log p, in nats. */
 double logsumexp_entropy(double *entropy, const float *logits, size_t count);
 
-/* Σ p (log p - log q), in nats: the Kullback-Leibler divergence of q, the distribution of the
- * logits y, from p, the distribution of the logits x. x_sum, y_sum: their logsumexp. */
+/* Return the Kullback-Leibler divergence of q from p, Σ p (log p - log q), in nats, where p is the
+ * distribution of the logits x and q the distribution of the logits y. x_sum and y_sum are the
+ * logsumexp of x and y. */
 double logits_divergence(const float *x, double x_sum, const float *y, double y_sum, size_t count);
 
-/* The number of ids that come before `id` in the order of topk, which puts larger logits first. */
+/* Return how many ids come before `id` in the order of topk, which puts larger logits first. */
 size_t likelier(const float *logits, size_t count, uint32_t id);
 
 /* A token, and its log-probability before temperature, top_k and top_p, or its logit (see topk). */
@@ -60,8 +62,8 @@ struct likely {
     float logprob;
 };
 
-/* Find the `best_count` largest logits, or all if there are fewer, the largest first and of equal
- * ones the lower id first. `logprob` becomes the logit minus `log_sum`, which is logsumexp of all
- * logits, or 0 to get the logit. */
+/* Find the `best_count` largest logits, or all if there are fewer: the largest first and, of equal
+ * logits, the lower id first. `logprob` becomes the logit minus `log_sum`, which is the logsumexp
+ * of all logits, or 0 to get the logit. */
 void topk(struct likely *best, size_t best_count, const float *logits, size_t count,
           double log_sum);

@@ -74,7 +74,7 @@ struct segment {
     size_t at, start, unit, original;
 };
 
-/* True if a part continues the last one in the same units. */
+/* True if a part continues the last part in the same units. */
 static bool continues(const struct text_rewriter *rewriter, const struct segment *part)
 {
     if (!rewriter->part_count)
@@ -118,7 +118,7 @@ static bool is_too_long(struct text_rewriter *rewriter, size_t size)
     return rewriter->too_long;
 }
 
-/* Copy the bytes [start, end) of the old text, and its parts there. */
+/* Copy the bytes [start, end) of the old text, and the alignment of this range. */
 static void copy(struct text_rewriter *rewriter, size_t start, size_t end)
 {
     const struct aligned_text *in = rewriter->in;
@@ -131,7 +131,7 @@ static void copy(struct text_rewriter *rewriter, size_t start, size_t end)
     for (size_t from = start, next; in->part_count && from < end; from = next) {
         const struct alignment *part = part_of(in, from, &rewriter->hint);
         size_t passed = units(part->unit, from - part->at) * part->unit;
-        size_t done = from - part->at - passed; /* a unit may be split */
+        size_t done = from - part->at - passed; /* bytes of a split unit */
         next = part + 1 < in->parts + in->part_count ? part[1].at : in->size;
         if (done && from - done + part->unit < next)
             next = from - done + part->unit;

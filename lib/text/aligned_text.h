@@ -68,11 +68,12 @@ struct text_limits text_limits_of(size_t text_size);
 
 struct text_rewriter {
     const struct aligned_text *in;
-    struct text_limits *limits; /* NULL: none */
+    struct text_limits *limits; /* NULL: no limits */
     struct buf bytes;
     struct alignment *parts;
     size_t part_count, part_capacity;
-    size_t next_at, next_start; /* the end of the last part's whole units, in both texts */
+    size_t next_at, next_start; /* the end of the last part's whole units, in the changed and in the
+                                 * original text */
     size_t hint;
     struct text_range kept; /* bytes of `in` that are kept, and not copied yet */
     bool changed;

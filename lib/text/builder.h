@@ -35,9 +35,10 @@ enum named_token {
 
 enum { EXTRA_IDS_MOST = 1000 }; /* the largest accepted value of `extra_ids` */
 
-/* tokenizer_config.json. A member that is null counts as absent, except in `named`. */
+/* The contents of tokenizer_config.json. A member that is null counts as absent, except in
+ * `named`. */
 struct tokenizer_config {
-    const char *tokens[TOKEN_ROLES]; /* bos_token, …: a text, or an object's `content`; or NULL */
+    const char *tokens[TOKEN_ROLES]; /* by role: a text, or an object's `content`; or NULL */
     enum answer adds[TOKEN_ROLES];   /* add_bos_token, add_eos_token, by role */
     enum answer prefixes;            /* add_prefix_space */
     enum answer legacy;              /* ANSWER_NO: SentencePiece adds no blank after added tokens */
@@ -52,19 +53,20 @@ struct tokenizer_config {
     const char *class;                  /* tokenizer_class; "": none */
     const char *languages[2];           /* src_lang, tgt_lang; NULL: none */
     const char *language_codes;         /* the name of a list of languages; NULL: none */
-    const char *chat_template;          /* NULL: none */
-    struct added_token *listed;         /* [listed_count] added_tokens_decoder */
+    const char *chat_template;          /* a text in Jinja; NULL: none */
+    struct added_token *listed;         /* `listed_count` tokens of added_tokens_decoder */
     size_t listed_count;
     struct added_token named[NAMED_TOKENS]; /* `bytes` is NULL if no file has the key, "" if its
                                              * value is null or empty */
-    struct added_token *extra;              /* [extra_count] additional_ or extra_special_tokens */
+    struct added_token *extra;              /* `extra_count` tokens of additional_special_tokens or
+                                             * extra_special_tokens */
     size_t extra_count;
 };
 
 /* Tokens as people read them, for vocabularies that write blanks as signs and bytes as numbers:
  * "▁the" is " the", "<0xE2>" is that byte. */
 struct display_tokens {
-    struct stored_word *stored; /* [count] displayed words by id; NULL: words are displayed
+    struct stored_word *stored; /* `count` displayed words by id; NULL: words are displayed
                                  * unchanged */
     size_t count;
     const char *bytes;
@@ -85,7 +87,7 @@ struct tokenizer {
     struct display_tokens display;
     struct arena arena;
 
-    bool literal_special;       /* special tokens in a text are text */
+    bool literal_special;       /* special tokens in a text are encoded as text */
     struct text_templates used; /* the special tokens around texts that are used now; at first there
                                  * are none */
 };
@@ -106,8 +108,8 @@ tokenizer_filler tokenizer_fill_json, tokenizer_fill_sentencepiece, tokenizer_fi
 /* Read the words of a vocab.json: vocab_files.c. */
 int tokenizer_read_words(void *tokenizer, const struct file *file, struct err *err);
 
-/* tokenizer_json.c: read a whole tokenizer.json; read the stages in `text`, a tokenizer.json that
- * has no model, and release `text`. */
+/* tokenizer_json.c: tokenizer_parse_json reads a whole tokenizer.json. tokenizer_parse_stages reads
+ * the stages in `text`, a tokenizer.json without a model, and releases `text`. */
 int tokenizer_parse_json(struct tokenizer *tokenizer, const char *bytes, size_t size,
                          struct err *err);
 int tokenizer_parse_stages(struct tokenizer *tokenizer, struct buf *text, struct err *err);
@@ -153,8 +155,9 @@ int tokenizer_add_listed(struct tokenizer *tokenizer, const struct folder *folde
 int tokenizer_merge_listed(struct tokenizer *tokenizer, const struct folder *folder,
                            struct err *err);
 
-/* Make special the tokens and words that tokenizer_config.json or special_tokens_map.json name by
- * their use (`pad_token`) or as additional. BOS, EOS and UNK are `<|endoftext|>` if not named. */
+/* Mark as special the tokens and words that tokenizer_config.json or special_tokens_map.json name
+ * by their use (`pad_token`) or list as additional. BOS, EOS and UNK are `<|endoftext|>` if not
+ * named. */
 int tokenizer_add_named(struct tokenizer *tokenizer, const struct folder *folder, struct err *err);
 
 /* tokenizer_name_usual gives tokens without a name their `usual` name. tokenizer_find_named finds
@@ -163,7 +166,7 @@ void tokenizer_name_usual(struct tokenizer *tokenizer, const char *const usual[N
 int tokenizer_find_named(uint32_t *id, const struct tokenizer *tokenizer, enum named_token token,
                          const struct folder *folder, const char *file, struct err *err);
 
-/* True for a class that puts BOS before texts if `add_bos_token` does not say. */
+/* True for a class that puts BOS before texts if `add_bos_token` is absent. */
 bool tokenizer_config_begins(const struct tokenizer_config *config);
 
 /* tokenizer_json.c: set the pattern of an added token that is searched for in normalized text. */

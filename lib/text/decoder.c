@@ -75,7 +75,8 @@ static void pass(const struct stage *step, struct token_decoder *decoder, const 
     state->tokens++;
 }
 
-/* Read a pattern. Without a limit, chained replacements of "a" by "aaaa" would fill the memory. */
+/* Read a pattern, and limit how much tokens may grow: otherwise, chained replacements of "a" by
+ * "aaaa" would fill the memory. */
 static int read_replace(struct stage_list *list, struct stage *step, const struct json *value,
                         struct err *err)
 {

@@ -1,5 +1,5 @@
 /* decoder.h: from tokens back to a text, by the steps of `decoder` in a tokenizer.json: each token
- * passes through all steps, and what leaves the last one is the text.
+ * passes through all steps, and the output of the last step is the text.
  *
  *     struct token_decoder decoder = {.steps = steps, .out = &buf};
  *     token_decoder_put(&decoder, bytes, size);      token after token

@@ -14,7 +14,7 @@ enum {
 
 static bool entry_is(const struct piece_entry *entry, const char *bytes, size_t size)
 {
-    /* usually false, which saves memcmp */
+    /* usually the size or the first byte differs, which saves memcmp */
     return entry->size == size && entry->bytes[0] == bytes[0] &&
            (size == 1 || memcmp(entry->bytes, bytes, size) == 0);
 }

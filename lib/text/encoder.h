@@ -35,12 +35,12 @@ struct piece_cache {
     struct text_range part;    /* the range of `entry`'s bytes in the piece */
 };
 
-/* Unigram: the best path to each position of a piece. Only the next positions have sums; steps
- * begin at `base`, a position on every best path. */
+/* Unigram: the best path to each position of a piece. Sums are kept only for the positions after
+ * the current one, steps from `base` on, a position on every best path. */
 struct best_ways {
-    double *sums; /* [mask + 1] by the low bits of a position; NaN: no path */
+    double *sums; /* sums of scores, by the low bits of a position; NaN: no path */
     size_t mask;
-    uint32_t *steps; /* [capacity] by position - base: the last entry of the best path to the
+    uint32_t *steps; /* by position - base: the id of the last entry of the best path to the
                       * position; BPE_NONE: a character without an entry */
     size_t capacity;
     size_t base, reach; /* `base`: position of the first step; `reach`: the last position with a

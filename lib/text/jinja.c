@@ -14,7 +14,8 @@ enum {
     RANGE_MAX = 1000000, /* the most numbers in a range */
     ARGUMENTS_MAX = 16,  /* the most arguments of a call */
 };
-#define NUMBER_MAX 1000000000000000LL /* sums of a few such numbers do not overflow */
+#define NUMBER_MAX 1000000000000000LL /* largest result; sums of a few such numbers do not
+                                       * overflow */
 
 static const value undefined = {.kind = JINJA_UNDEFINED}, none = {.kind = JINJA_NONE};
 
@@ -53,8 +54,8 @@ static bool is_stripped(struct jinja_run *run, const char *at, size_t size, valu
     return utf8_decode(&c, at, size) && unicode_kind(c) == UNICODE_SPACE;
 }
 
-/* The text without white space, or without the characters in an argument, at its left side (bit 1
- * of `sides`) or its right side (bit 2). */
+/* Remove white space, or the characters in an argument, on the left side of a text (bit 1 of
+ * `sides`), on its right side (bit 2), or on both sides (3). */
 static value strip(struct jinja_run *run, value self, const struct arguments *given, int sides)
 {
     value text = jinja_text_of(run, self), characters = argument(given, 0, "chars");
@@ -423,7 +424,7 @@ static const struct function {
     {"odd", TEST, divides, false},
 };
 
-/* Tests that accept some kinds of values, which are bits 1 << kind. */
+/* Tests that accept some kinds of values. `kinds` has a bit 1 << kind for each of them. */
 static const struct kind_test {
     const char *name;
     unsigned kinds;
@@ -468,7 +469,8 @@ static value call_test(struct jinja_run *run, const char *name, value self,
 static value evaluate(struct jinja_run *run, const node *n);
 static void execute(struct jinja_run *run, const node *first);
 
-/* An item of a list or a text by its number, or of a mapping by its key; undefined: it has none. */
+/* An item of a list or a text by its number, or of a mapping by its key; undefined: there is no
+ * such item. */
 static value member(struct jinja_run *run, value of, value key)
 {
     if (of.kind == JINJA_UNDEFINED)
@@ -490,7 +492,8 @@ static value member(struct jinja_run *run, value of, value key)
                    : of.of.list->items[at];
 }
 
-/* A bound of a slice, as Python understands it, limited to [least, most]. */
+/* A bound of a slice, as in Python: negative numbers count from the end. `other` if `v` is not a
+ * number. The result is limited to [least, most]. */
 static long long bound(value v, long long count, long long other, long long least, long long most)
 {
     long long at = !jinja_is_number(v) ? other : v.integer < 0 ? v.integer + count : v.integer;
@@ -540,7 +543,7 @@ static bool evaluate_arguments(struct jinja_run *run, struct arguments *given, c
     return !run->err->kind;
 }
 
-/* Run statements in a scope of their own, and return their output as a text. */
+/* Run statements in the current scope, and return their output as a text. */
 static value capture(struct jinja_run *run, const node *body)
 {
     struct buf out = {0}, *outer = run->out;
@@ -612,7 +615,7 @@ static value sum_or_product(struct jinja_run *run, value a, value b, enum binary
                : jinja_integer(number);
 }
 
-/* a // b and a % b, rounded down. */
+/* a % b if `remainder`, else a // b; the quotient is rounded down, as in Python. */
 static value divided(struct jinja_run *run, value a, value b, bool remainder)
 {
     if (!b.integer || b.integer == -1)
@@ -820,7 +823,7 @@ static void execute_for(struct jinja_run *run, const node *n)
     const struct jinja_list chosen = {list.kind ? list.of.list->items : NULL, kept};
     value loop = kept ? jinja_make_dict(run) : undefined;
     for (size_t i = 0; i < kept && run->leaves != NODE_BREAK && jinja_count_step(run); i++) {
-        own.names.count = 0; /* what one turn sets, the next does not see */
+        own.names.count = 0; /* variables set in one turn are not visible in the next */
         own.names.index = NULL;
         assign(run, n->a, chosen.items[i]);
         set_loop(run, loop, &chosen, i);
@@ -871,7 +874,7 @@ static void execute_statement(struct jinja_run *run, const node *n)
                        (value){.kind = JINJA_MACRO, .of.macro = n});
         break;
     default:
-        run->leaves = n->kind; /* break and continue */
+        run->leaves = n->kind; /* NODE_BREAK or NODE_CONTINUE */
     }
 }
 

@@ -7,8 +7,9 @@
  *     struct jinja *template = jinja_parse("Hello {{ name }}!", 17, &arena, err);
  *     if (!template || jinja_render(&buf, template, &map, &arena, err)) ...
  *
- * What is not known (a filter, a function, a number with a fraction) is refused where it is used,
- * not where it stands: templates have much that one message does not need. */
+ * An unknown filter, test, method or function is refused only when it is used: templates have much
+ * that one message does not need. Unknown statements, and numbers with a fraction, are refused when
+ * the template is parsed. */
 #pragma once
 
 #include "base/memory.h"
@@ -41,12 +42,12 @@ struct jinja_value {
 };
 
 struct jinja_list {
-    struct jinja_value *items; /* [count] */
+    struct jinja_value *items; /* array of `count` items */
     size_t count;
 };
 
 struct jinja_dict {
-    struct jinja_pair *pairs; /* [count] in the order in which they were set */
+    struct jinja_pair *pairs; /* `count` pairs in the order in which they were set */
     size_t count;
     size_t room;              /* pairs that fit; 0: `pairs` are the caller's and are not changed */
     struct hash_index *index; /* indices of pairs by their keys; NULL: there are few pairs */

@@ -8,21 +8,20 @@
 typedef struct jinja_node node;
 
 enum {
-    DEPTH_MAX = 200,     /* the most expressions and statements nested in each other */
+    DEPTH_MAX = 200,     /* maximum nesting depth of expressions and statements */
     NODES_MAX = 1 << 18, /* the most expressions and statements of a template */
 };
 
 struct reader {
     const char *at, *end;
-    const char *counted; /* the place in the text whose line number is `line` */
+    const char *counted; /* the position in the text whose line number is `line` */
     struct arena *arena;
     struct err *err;
     size_t line, depth, nodes;
     bool at_line_start; /* the text after the last tag begins a line */
 };
 
-/* The number of the line at the reader's place, counted from the line of an earlier or
- * later place. */
+/* The number of the line at the reader's position, counted from the position of the last call. */
 static size_t line_of(struct reader *reader)
 {
     for (; reader->counted < reader->at && reader->counted < reader->end; reader->counted++)
@@ -32,7 +31,7 @@ static size_t line_of(struct reader *reader)
     return reader->line;
 }
 
-/* Refuse the template: something was expected here. */
+/* Refuse the template at the reader's position, where `expected` is not found. Returns NULL. */
 static void *refuse(struct reader *reader, const char *expected)
 {
     int size = (int)(reader->end - reader->at < 20 ? reader->end - reader->at : 20);
@@ -42,7 +41,8 @@ static void *refuse(struct reader *reader, const char *expected)
     return NULL;
 }
 
-/* Refuse the template: it has too much of something. */
+/* Refuse the template: it has more than `most` of `what`, such as "levels of nesting". Returns
+ * NULL. */
 static void *refuse_more(struct reader *reader, int most, const char *what)
 {
     err_unsupported(reader->err, "line %zu: expected at most %d %s, found more", line_of(reader),
@@ -83,7 +83,7 @@ static void skip_spaces(struct reader *reader)
         reader->at++;
 }
 
-/* If a sign or a word comes next, pass it. */
+/* If the sign or word `what` comes next, skip it and return true. */
 static bool take(struct reader *reader, const char *what)
 {
     size_t size = strlen(what);
@@ -117,7 +117,8 @@ static const char *read_name(struct reader *reader)
 static node *read_expression(struct reader *reader);
 static node *read_unary(struct reader *reader, bool filtered);
 
-/* Read expressions, and `name = expression` if `named`, up to a closing sign. */
+/* Read expressions, separated by commas, up to the sign `close`. If `named`, they may have the form
+ * `name = expression`. `*is_tuple` becomes true if there is a comma. */
 static node *read_list(struct reader *reader, const char *close, bool named, bool *is_tuple)
 {
     node *first = NULL, **last = &first;
@@ -172,7 +173,7 @@ static void read_escape(struct buf *out, struct reader *reader)
         buf_bytes(out, bytes, utf8_encode(bytes, read_hex(reader, c == 'x' ? 2 : 4)));
     else if (!sign || !c)
         buf_bytes(out, (char[]){'\\', c}, 2);
-    else if (c != '\n') /* after a backslash at its end, a text goes on in the next line */
+    else if (c != '\n') /* a backslash before a line break continues the text in the next line */
         buf_char(out, codes[sign - signs]);
 }
 
@@ -191,7 +192,7 @@ static node *read_text(struct reader *reader)
             return refuse(reader, "the end of a text");
         }
         reader->at++;
-        skip_spaces(reader); /* texts side by side are one */
+        skip_spaces(reader); /* adjacent texts form one text */
     }
     size_t size = text.size;
     const char *kept = buf_keep(&text, reader->arena, reader->err);
@@ -311,7 +312,7 @@ static bool test_takes_value(const char *name)
     return false;
 }
 
-/* Read what follows a value: members, items, calls. */
+/* Read the members, items and calls after a value. */
 static node *read_postfix(struct reader *reader, node *made)
 {
     while (made) {
@@ -438,7 +439,7 @@ static node *read_expression(struct reader *reader)
 
 /* --- tags ------------------------------------------------------------------------------------- */
 
-/* Pass the end of a tag, the white space after `-`, and a line break after a statement. */
+/* Skip the end of a tag, the white space after `-`, and a line break after a statement. */
 static bool end_tag(struct reader *reader, const char *close)
 {
     skip_spaces(reader);
@@ -480,7 +481,7 @@ static char read_until_tag(struct reader *reader, node ***last)
     if (found && trim == '-')
         while (past > first && is_space(past[-1]))
             past--;
-    else if (found && trim != '+' && sign != '{') { /* a line with blanks before the tag */
+    else if (found && trim != '+' && sign != '{') { /* remove the indent before the tag */
         const char *line = past;
         while (line > first && is_space(line[-1]) && line[-1] != '\n')
             line--;
@@ -551,7 +552,7 @@ static bool read_set(struct reader *reader, node *made)
     const char *back = reader->at;
     if (!(made->a = read_names(reader)))
         return false;
-    if (!made->a->next && *reader->at == '.') { /* namespace.name */
+    if (!made->a->next && *reader->at == '.') { /* the target is a member: namespace.name */
         reader->at = back;
         made->a = read_postfix(reader, read_primary(reader));
     }
@@ -616,7 +617,7 @@ static node *read_statement(struct reader *reader)
     return refuse(reader, "if, for, set, macro, generation, break or continue");
 }
 
-/* Pass a comment. */
+/* Skip a comment. */
 static void skip_comment(struct reader *reader)
 {
     while (reader->at + 1 < reader->end && (reader->at[0] != '#' || reader->at[1] != '}'))
@@ -625,8 +626,8 @@ static void skip_comment(struct reader *reader)
     end_tag(reader, "#}");
 }
 
-/* Read statements up to one of the words `ends` (the list ends in NULL), which `end` gets; without
- * `ends`, to the end of the template. */
+/* Read statements up to one of the words `ends` (a list that ends in NULL), and set `*end` to this
+ * word, unless `end` is NULL. If `ends` is NULL, read to the end of the template. */
 static node *read_statements(struct reader *reader, const char *const *ends, const char **end)
 {
     node *first = NULL, **last = &first;

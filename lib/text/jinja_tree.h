@@ -8,26 +8,26 @@
 enum node_kind {
     /* statements; `next` is the next statement */
     NODE_OUTPUT,  /* print the expression a */
-    NODE_SET,     /* set the target a, or the names a by `next`, to the expression b */
+    NODE_SET,     /* set the target a, or the names a linked by `next`, to the expression b */
     NODE_CAPTURE, /* set the target a to the output of `body` */
     NODE_IF,      /* if the condition a is true, run `body`, else `otherwise` */
-    NODE_FOR,     /* run `body` for the names a in b, if the condition c (or NULL) is true; or
-                   * `otherwise` */
+    NODE_FOR,     /* run `body` with the names a set to each item of b for which the condition c, if
+                   * any, is true; run `otherwise` if there is no such item */
     NODE_MACRO,   /* define `name` with `body` and the parameters a, each with its default as `b` */
     NODE_BREAK,
     NODE_CONTINUE,
     /* expressions; in a list, `next` is the next expression */
     NODE_VALUE,    /* the constant `value` */
     NODE_NAME,     /* the variable `name` */
-    NODE_LIST,     /* the list of the expressions a by `next` */
-    NODE_DICT,     /* the map of the keys a by `next`, each with its value as `b` */
+    NODE_LIST,     /* the list of the expressions a, linked by `next` */
+    NODE_DICT,     /* the map of the keys a, linked by `next`, each with its value as `b` */
     NODE_MEMBER,   /* the member `a.name` */
     NODE_ITEM,     /* the item `a[b]` */
     NODE_SLICE,    /* the slice `a[b:c:d]`; b, c or d is NULL if it is left out */
-    NODE_CALL,     /* the call `a(b)`, with the arguments b by `next` */
+    NODE_CALL,     /* the call `a(b)`, with the arguments b, linked by `next` */
     NODE_ARGUMENT, /* the argument `name = a` of a call */
-    NODE_FILTER,   /* the filter `a | name(b)`, with the arguments b by `next` */
-    NODE_TEST,     /* the test `a is name(b)`, with the arguments b by `next` */
+    NODE_FILTER,   /* the filter `a | name(b)`, with the arguments b, linked by `next` */
+    NODE_TEST,     /* the test `a is name(b)`, with the arguments b, linked by `next` */
     NODE_NOT,      /* the expression `not a` */
     NODE_MINUS,    /* the expression `-a` */
     NODE_AND,      /* the expression `a and b` */

@@ -11,11 +11,11 @@
 typedef struct jinja_value value;
 
 enum {
-    DEPTH_MAX = 500,     /* the most expressions, statements, calls and compared values in each
-                          * other */
-    STEPS_MAX = 1000000, /* the most expressions, statements, turns of loops, and compared values in
-                          * all */
-    MEBIBYTES_MAX = 64,  /* the most MiB of values that are made, and of texts that are read and
+    DEPTH_MAX = 500,     /* maximum nesting depth of expressions, statements, calls and compared
+                          * values */
+    STEPS_MAX = 1000000, /* maximum number of expressions, statements, turns of loops, and compared
+                          * values that are run */
+    MEBIBYTES_MAX = 64,  /* maximum MiB of values that are made, and of texts that are read and
                           * written */
     PAIRS_FEW = 16,      /* a map with fewer pairs has no index */
 };
@@ -266,7 +266,7 @@ bool jinja_is_equal(struct jinja_run *run, value a, value b)
     return same;
 }
 
-/* The size of the character at `at`. */
+/* The size of the character at `at` in bytes. */
 size_t jinja_character_size(const char *at, const char *end)
 {
     size_t size = 1;
@@ -284,8 +284,7 @@ size_t jinja_count_characters(struct jinja_run *run, value text)
     return count;
 }
 
-/* The characters of a text from number `first` to before number `last`, both at most the number of
- * characters. */
+/* The characters [first, last) of a text; both numbers are at most the number of characters. */
 value jinja_characters_of(struct jinja_run *run, value text, size_t first, size_t last)
 {
     const char *at = text.of.text, *end = at + text.size, *begin = NULL;

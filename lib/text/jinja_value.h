@@ -29,10 +29,10 @@ struct jinja_value jinja_fail(struct jinja_run *run, const char *format, ...)
 
 /* --- limits: all work is counted, so that every template ends -----------------------------------
  *
- * Each function returns true if the run may go on. Whoever compares, copies or searches a text
- * counts its bytes; the functions below do. */
+ * Each function returns true if the run may continue. Code that compares, copies or searches a text
+ * counts its bytes; the functions below do so. */
 
-/* Begin an expression, statements or a comparison in another; `run->depth--` ends it. */
+/* Begin an expression, statements or a comparison inside another; `run->depth--` ends it. */
 bool jinja_enter(struct jinja_run *run);
 bool jinja_count_step(struct jinja_run *run);
 
@@ -66,12 +66,12 @@ struct jinja_value jinja_text_of(struct jinja_run *run, struct jinja_value v);
 struct jinja_value jinja_joined(struct jinja_run *run, struct jinja_value a, struct jinja_value b);
 struct jinja_value jinja_keep(struct jinja_run *run, struct buf *out);
 
-/* The first place of `text` in the text `in`; NULL: it does not occur. The bytes are not counted as
- * work. */
+/* The first occurrence of `text` in the text `in`; NULL: it does not occur. The bytes are not
+ * counted as work. */
 const char *jinja_find_text(struct jinja_value in, struct jinja_value text);
 
-/* The size of the character at `at`; the number of characters of a text; the characters from number
- * `first` to before number `last`, both at most the number of characters. */
+/* jinja_character_size: the size of the character at `at` in bytes. jinja_characters_of: the
+ * characters [first, last) of a text; both numbers are at most jinja_count_characters. */
 size_t jinja_character_size(const char *at, const char *end);
 size_t jinja_count_characters(struct jinja_run *run, struct jinja_value text);
 struct jinja_value jinja_characters_of(struct jinja_run *run, struct jinja_value text, size_t first,

@@ -127,7 +127,8 @@ static bool move(struct row_position *position, int offset)
 }
 
 /* Append the visible form of the part of a character that begins at a position. Returns how many
- * bytes of the token belong to it; 0: none, as the character is partly missing or invisible. */
+ * bytes of the token belong to it; 0: nothing was appended, because bytes of the character are
+ * missing or it is invisible. */
 static size_t show_shared(struct buf *out, const struct row_position *position)
 {
     static const char first[] = "₁"; /* further numbers differ in the last byte */

@@ -13,7 +13,7 @@ enum {
     FREE_STEPS = 128,    /* a search of at most this many steps does not count against the limit */
     STEPS_FACTOR = 4,    /* factor of the limit when the search is repeated */
     STACK_MAX = 1 << 26, /* the most positions that a search may go back to */
-    DEPTH_MAX = 64,      /* the most parentheses in each other */
+    DEPTH_MAX = 64,      /* maximum nesting depth of parentheses */
 
     /* The patterns of all known models are a few hundred bytes, without calls and with few groups.
      * Oniguruma follows each call of a group, \g<name>, again: forty groups that each call the next
@@ -36,14 +36,14 @@ static const unsigned char *bytes_of(const char *text)
 
 /* --- newer characters than Oniguruma's --------------------------------------------------------
  *
- * Oniguruma may have an older Unicode (6.9.8: 14). To \p{L}, \p{M}, \p{N}, \p{P} and \p{S} the
- * characters are added that it leaves unassigned and the table of base/utf8.h assigns. */
+ * Oniguruma may have an older Unicode (6.9.8: 14). Characters that Oniguruma leaves unassigned, but
+ * that the table of base/utf8.h assigns, are added to \p{L}, \p{M}, \p{N}, \p{P} and \p{S}. */
 
 enum { CATEGORIES = 5, RANGES_MAX = 1024 };
 
 static const char *const category_names[CATEGORIES] = {"L", "M", "N", "P", "S"};
 
-/* The category of a newer character, as an index; -1: none. */
+/* The category of a newer character, as an index in category_names; -1: none of these. */
 static int category_of(uint32_t character)
 {
     static const struct unicode_range punctuation[] = {
@@ -199,7 +199,8 @@ static bool is_over(int status)
 }
 
 /* Repeat a search that needs more than the free steps, with growing limits. Oniguruma does not
- * report the number of steps, so the limits of failed searches are subtracted from the text's. */
+ * report the number of steps, so the limits of failed searches are subtracted from the limit of the
+ * text. */
 static int search_longer(struct matcher_walk *walk)
 {
     struct text_limits *limits = walk->limits;
@@ -303,7 +304,8 @@ static inline char class_at(const struct matcher_walk *walk, size_t at, size_t *
     return byte < 0x80 ? ascii_classes[byte] : class_of_long(walk, at, length);
 }
 
-/* The end of a run of characters of a class from `at` on; `*last`: its last character, if any. */
+/* The end of a run of characters of a class from `at` on; `*last` gets the offset of its last
+ * character, if there is one. */
 static size_t run_end(const struct matcher_walk *walk, size_t at, char class, size_t *last)
 {
     size_t length = 0;
@@ -317,8 +319,8 @@ static bool is_newline(char c)
     return c == '\r' || c == '\n';
 }
 
-/* `\s+(?!\S)|\s+`: the last of several spaces belongs to the next piece, if there is one. With
- * `lines`, `\s*[\r\n]+` is tried first, which ends after the last line break. */
+/* The end of a match of `\s+(?!\S)|\s+`: the last of several spaces belongs to the next piece, if
+ * there is one. With `lines`, `\s*[\r\n]+` is tried first, which ends after the last line break. */
 static size_t spaces_end(const struct matcher_walk *walk, size_t at, bool lines)
 {
     size_t last = at;
@@ -356,7 +358,7 @@ static size_t contraction_end(const struct matcher_walk *walk, size_t at, bool a
 static size_t gpt2_end(const struct matcher_walk *walk, size_t at)
 {
     size_t length = 0, last = 0;
-    size_t start = at + (walk->text[at] == ' '); /* " ?" */
+    size_t start = at + (walk->text[at] == ' '); /* the pattern " ?" */
     char class = start < walk->size ? class_at(walk, start, &length) : SPACE;
     if (class == SPACE)
         return spaces_end(walk, at, false);
@@ -379,7 +381,7 @@ static size_t llama3_end(const struct matcher_walk *walk, size_t at)
     }
     if (class == SPACE && (walk->text[at] != ' ' || after != OTHER))
         return spaces_end(walk, at, true);
-    end = run_end(walk, end, OTHER, &last); /* ` ?[^\s\p{L}\p{N}]+[\r\n]*` */
+    end = run_end(walk, end, OTHER, &last); /* match ` ?[^\s\p{L}\p{N}]+[\r\n]*` */
     while (end < walk->size && is_newline(walk->text[end]))
         end++;
     return end;
@@ -387,7 +389,8 @@ static size_t llama3_end(const struct matcher_walk *walk, size_t at)
 
 static size_t clip_end(const struct matcher_walk *walk, size_t at)
 {
-    static const char *const tokens[] = {"<|startoftext|>", "<|endoftext|>"}; /* not split off */
+    static const char *const tokens[] = {"<|startoftext|>", "<|endoftext|>"}; /* special tokens of
+                                                                               * the pattern */
     size_t length = 0, last = 0;
     for (size_t i = 0; walk->matcher->splitter == SPLITTER_CLIP_SPECIAL && i < 2; i++) {
         size_t size = strlen(tokens[i]);
@@ -448,7 +451,7 @@ static int next_literal(struct matcher_walk *walk, struct text_range *match)
     size_t left = walk->size - walk->at;
     if (!size || !left)
         return 0;
-    const char *found = *at == *literal ? at : memchr(at, *literal, left); /* usually NULL */
+    const char *found = *at == *literal ? at : memchr(at, *literal, left); /* usually not found */
     if (found && size > 1) {
         left -= (size_t)(found - at);
         bool here = left >= size && memcmp(found, literal, size) == 0;

@@ -18,7 +18,8 @@
  *     CLIP      's|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+
  *               some files have its two special tokens before these
  *
- * The first alternative that matches is a piece. Only CLIP's patterns have none for white space. */
+ * The first alternative that matches is a piece. Only CLIP's patterns have no alternative for white
+ * space. */
 #pragma once
 
 #include "base/utf8.h"
@@ -63,7 +64,7 @@ struct matcher {
     bool near[0x800];    /* results of `is` for characters of one or two bytes */
     size_t row;          /* characters in a match of `is`; ROW_ALL: all adjacent characters of the
                           * kind */
-    const char *literal; /* [literal_size] */
+    const char *literal; /* a text of `literal_size` bytes, or NULL */
     size_t literal_size;
     enum splitter_kind splitter;
     struct regex *regex; /* owned; threads may share it */

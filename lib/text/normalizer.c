@@ -252,7 +252,7 @@ enum {
 #define VALUE_BIT (1u << 31) /* set in a unit of the trie that is a value, not a byte */
 
 struct charsmap {
-    const uint32_t *units; /* [unit_count] the units of the trie */
+    const uint32_t *units; /* `unit_count` units of the trie */
     size_t unit_count;
     const char *texts; /* the replacements, each of which ends in a 0 */
     size_t text_bytes;
@@ -384,7 +384,8 @@ static bool splits_character(const struct charsmap *map, uint32_t *queue, uint8_
 
 static int check_keys(const struct charsmap *map, struct err *err)
 {
-    size_t nodes = (map->unit_count | 0xFF) + 1; /* a node's children: within 256 aligned units */
+    size_t nodes = (map->unit_count | 0xFF) + 1; /* a node's children are within 256 aligned
+                                                  * units */
     uint8_t *visited = heap_alloc(nodes, sizeof *visited, err);
     uint32_t *queue = visited ? heap_alloc(nodes, 4 * sizeof *queue, err) : NULL;
     int failed = queue ? 0 : -1;
@@ -396,8 +397,8 @@ static int check_keys(const struct charsmap *map, struct err *err)
     return failed;
 }
 
-/* Mark in `stays` the ASCII from `first` on that is no key and does not begin a key together with
- * ASCII after it; not \r, which may begin the grapheme \r\n. */
+/* Mark in `stays` the ASCII characters from `first` on that are no key and do not begin a key
+ * together with another ASCII character. \r is not marked: it may begin the grapheme \r\n. */
 static void mark_plain(struct stage *step, unsigned char first)
 {
     const struct charsmap *map = step->charsmap;
@@ -455,8 +456,8 @@ static size_t plain_end(const struct stage *step, const struct aligned_text *in,
     return at;
 }
 
-/* The start of the range of a replacement: characters removed at the front belong to the first that
- * stays, as in Hugging Face's library. */
+/* The start of the range of a replacement: characters removed at the front belong to the first
+ * character that stays, as in Hugging Face's library. */
 static size_t start_of(const struct text_rewriter *rewriter, size_t start)
 {
     bool none_stayed = !rewriter->bytes.size && rewriter->kept.start == rewriter->kept.end;
@@ -585,7 +586,7 @@ static int read_bert(struct stage_list *list, struct stage *step, const struct j
         json_bool(value, "handle_chinese_chars", &spaces, err) ||
         json_bool(value, "lowercase", &lowers, err))
         return -1;
-    bool strips = lowers; /* the value if the field is absent or null */
+    bool strips = lowers; /* the default of strip_accents */
     if (json_bool(value, "strip_accents", &strips, err))
         return -1;
     const bool wanted[STEPS] = {cleans, spaces, strips, strips, lowers};

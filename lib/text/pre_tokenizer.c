@@ -49,7 +49,7 @@ static int split(const struct stage *step, struct encoder *encoder, const struct
                  struct err *err)
 {
     struct piece splitting = {.step = step, .encoder = encoder, .text = piece->text};
-    size_t start = piece->range.start; /* positions of matches count from here */
+    size_t start = piece->range.start; /* matches are relative to this position */
     size_t size = piece->range.end - start;
     struct matcher_walk walk =
         matcher_walk(&step->matcher, piece->text->bytes + start, size, &encoder->limits);
@@ -135,7 +135,7 @@ static int put_signs(const struct stage *step, struct encoder *encoder,
 int pre_tokenizer_encode_bytes(const struct stage *step, struct encoder *encoder,
                                const struct text_piece *piece, struct err *err)
 {
-    if (!step->next) /* the model's words are bytes already */
+    if (!step->next) /* the last step: the model's words are bytes already */
         return encoder_pass(encoder, NULL, piece, err);
     struct text_rewriter rewriter = begin(encoder, piece);
     normalize_bytes(&rewriter, piece->range);
@@ -246,7 +246,8 @@ static void set_space_before(struct stage *step)
     step->content_size = 1;
 }
 
-/* Up to three steps: a space before a piece, a split by GPT-2's pattern, bytes as characters. */
+/* Make up to three steps: a space before a piece, a split by GPT-2's pattern, bytes as
+ * characters. */
 static int read_byte_level(struct stage_list *list, struct stage *step, const struct json *value,
                            struct err *err)
 {
@@ -274,7 +275,7 @@ static int read_metaspace(struct stage_list *list, struct stage *step, const str
 {
     /* in the order of enum prepend_scheme */
     static const char *const schemes[] = {"never", "first", "always"};
-    /* older files have this flag, not prepend_scheme */
+    /* older files have add_prefix_space, not prepend_scheme */
     bool prefix = true;
     bool splits = true;
     uint32_t c = 0;

@@ -15,7 +15,7 @@
 #include "text/label.h"
 #include "text/sentencepiece.h"
 
-/* The most bytes of a word of BPE: all ways to split a word in two are tried. */
+/* Maximum size of a word of BPE, since all ways to split a word in two are tried. */
 enum { WORD_BYTES_MOST = 1024 };
 
 /* --- protobuf --------------------------------------------------------------------------------- */
@@ -348,7 +348,7 @@ static int add_tokens(struct tokenizer *tokenizer, const struct sentencepiece *m
     return token_set_add(&tokenizer->set, items, count, err);
 }
 
-/* Read the pieces as words, and the stages. */
+/* Read the pieces into `words`, and make the tokenizer's stages. */
 static int read_model(struct sentencepiece *model, struct tokenizer *tokenizer,
                       struct word_table *words, const struct file *file, struct err *err)
 {
@@ -398,7 +398,8 @@ static int read_pieces(void *context, const struct file *file, struct err *err)
     return 0;
 }
 
-/* Read the words and the pieces, after tokenizer_config.json. */
+/* Read the words of file `vocab` and the pieces of file `name`. tokenizer_config.json was read
+ * before. */
 static int read_both(struct tokenizer *tokenizer, const struct folder *folder, const char *vocab,
                      const char *name, const char *begin, struct err *err)
 {
@@ -547,7 +548,7 @@ static int fill_language(struct tokenizer *tokenizer, bool is_source, const stru
         tokenizer_model_type(type, folder, err))
         return -1;
     if (*config->class ? strcmp(config->class, "M2M100Tokenizer") != 0
-                       : strcmp(type, "m2m_100") != 0) /* without a class, the model decides */
+                       : strcmp(type, "m2m_100") != 0) /* without a class, model_type decides */
         return err_unsupported(
             err,
             "'%s/%s': expected the tokenizer_class M2M100Tokenizer, found '%s': " OTHER_FILE_WHY,
@@ -587,7 +588,7 @@ int tokenizer_fill_m2m(struct tokenizer *tokenizer, const struct folder *folder,
                        struct err *err)
 {
     struct file pieces = {0};
-    if (folder_open(&pieces, folder, name, err)) /* first: the file may be inaccessible */
+    if (folder_open(&pieces, folder, name, err)) /* report an inaccessible file first */
         return -1;
     file_release(&pieces);
     if (!folder_has(folder, "vocab.json"))

@@ -1,5 +1,5 @@
-/* sentencepiece.h: the contents of a file of SentencePiece, for the files that make tokenizers of
- * it. */
+/* sentencepiece.h: the contents of a model file of SentencePiece. sentencepiece.c and
+ * sentencepiece_classes.c make tokenizers from it. */
 #pragma once
 
 #include "text/builder.h"
@@ -11,7 +11,7 @@ struct sentencepiece_piece {
 };
 
 struct sentencepiece {
-    struct sentencepiece_piece *pieces; /* [count] by id */
+    struct sentencepiece_piece *pieces; /* array of `count` pieces, by id */
     size_t count;
     size_t bytes; /* total size of all words */
     uint64_t kind;
@@ -19,7 +19,7 @@ struct sentencepiece {
     struct sentencepiece_rules rules;
 };
 
-/* Read a file. Words are in its bytes; the pieces in the arena. */
+/* Read a model file. Words point to the bytes of the file; the array of pieces is in the arena. */
 int sentencepiece_read(struct sentencepiece *model, const struct file *file, struct arena *arena,
                        struct err *err);
 

@@ -61,8 +61,8 @@ enum class_flag {
 #define FIRST "<s> <pad> </s> <unk> "
 
 /* `before`, `after`: the words before and after the pieces; the first `skipped` pieces are left
- * out. `single`, `pair`: the tokens around a text $A and a pair $A $B; a token after a colon has
- * segment 1; @en_XX stands for src_lang or, without src_lang, for en_XX. */
+ * out. `single`, `pair`: the tokens around a text $A and a pair $A $B; a token or text before `:1`
+ * has segment 1; @en_XX stands for src_lang or, without src_lang, for en_XX. */
 static const struct sentencepiece_class {
     const char *name, *models; /* the class without `Fast`; the values of model_type with which a
                                 * folder needs no class */
@@ -155,7 +155,8 @@ static void add_list(struct class_words *words, const char *list)
     }
 }
 
-/* Add <extra_id_99> … <extra_id_0>, or <unk_2> … <unk_102>. */
+/* Add words numbered from `first` to `last`: <extra_id_99> … <extra_id_0>, or <unk_2> …
+ * <unk_102>. */
 static int add_numbered(struct class_words *words, const char *form, long first, long last,
                         struct arena *arena, struct err *err)
 {
@@ -305,7 +306,7 @@ static int put_templates(struct buf *out, const struct sentencepiece_class *clas
     return err_if(failed);
 }
 
-/* Write the special tokens, control symbols and user-defined pieces. */
+/* Write the special tokens, control symbols and user-defined pieces as `added_tokens`. */
 static int put_added(struct buf *out, const struct sentencepiece_class *class,
                      const struct tokenizer *tokenizer, const struct class_words *words,
                      struct err *err)
@@ -473,7 +474,7 @@ int tokenizer_fill_class(struct tokenizer *tokenizer, const struct folder *folde
     struct tokenizer_config *config = &tokenizer->config;
     struct file file = {0};
     if (tokenizer_config_read(tokenizer, folder, CONFIG_LISTED | CONFIG_NAMED, err) ||
-        folder_open(&file, folder, name, err)) /* first: a missing file fails before the class */
+        folder_open(&file, folder, name, err)) /* report a missing file first */
         return -1;
     file_release(&file);
     if (strncmp(config->class, "GPTSw3Tokenizer", 15) == 0)

@@ -1,5 +1,6 @@
-/* stages.h: the stages of a tokenizer.json: one, `{"type": "NFC"}`, or a Sequence of them.
- * Normalizers, pre-tokenizers and decoders become steps, a list that is applied in order. */
+/* stages.h: the stages of a tokenizer.json: a single stage, `{"type": "NFC"}`, or a Sequence of
+ * stages. Normalizers, pre-tokenizers and decoders become steps, a list that is applied in
+ * order. */
 #pragma once
 
 #include "base/names.h"
@@ -32,15 +33,16 @@ struct stage {
     const char *name;       /* name that `info` shows; NULL: none, since the step before it in the
                              * same stage (stage_row.then) has the name */
     size_t index;           /* index of the step in its list */
-    struct matcher matcher; /* finds the places that the step changes or splits */
+    struct matcher matcher; /* finds what the step changes, or where it splits */
     const char *content;    /* a text of the step, such as a replacement */
     size_t content_size;
 
     /* members for normalizers */
-    bool left, right; /* Strip: white space on these sides */
-    bool first;       /* SentencePiece: a prefix only at the start of the original text */
-    bool stays[256];  /* true only for ASCII that the step does not change */
-    const struct charsmap *charsmap; /* Precompiled, SentencePiece; NULL: maps nothing */
+    bool left, right; /* Strip: remove white space on the left or right */
+    bool first;       /* SentencePiece: add the prefix only at the start of the original text */
+    bool stays[256];  /* by byte: true for ASCII that the step does not change */
+    const struct charsmap *charsmap; /* map of Precompiled or SentencePiece; NULL: no character is
+                                      * mapped */
     const struct added_tokens *kept; /* SentencePiece: user-defined tokens among these are not
                                       * mapped */
     bool collapses;                  /* SentencePiece: drop spaces at the start and after spaces */
@@ -49,7 +51,7 @@ struct stage {
     int (*run)(const struct stage *step, struct encoder *encoder, const struct text_piece *piece,
                struct err *err);
     enum split_behavior behavior;
-    bool inverted;               /* matches and the text between them change roles */
+    bool inverted;               /* matches and the text between them swap roles */
     enum prepend_scheme prepend; /* when to put `content` before a piece that lacks it */
 
     /* members for decoders */
@@ -57,7 +59,7 @@ struct stage {
     bool fused;            /* Strip: `start` is for all tokens together, not for each */
     bool strips_first;     /* Metaspace: no space before the first token */
     bool cleans;           /* WordPiece: remove spaces before punctuation, shorten `do not` */
-    size_t growth;         /* how many times as long a token may be after the step */
+    size_t growth;         /* factor by which this step and earlier steps may lengthen a token */
 };
 
 /* A type of stage. */
@@ -69,9 +71,9 @@ struct stage_row {
                 struct err *err); /* reads further fields; NULL: there are none */
     bool adds_steps;              /* `read` adds all steps, if any; its `step` is NULL */
 
-    /* A normalizer: `apply` keeps and replaces ranges of a text and drops the rest. If there is a
-     * `change` instead, it writes the bytes that replace a character and returns their number, or
-     * CHANGE_NONE. */
+    /* A normalizer: `apply` keeps or replaces ranges of a text; all other ranges are dropped. If
+     * there is a `change` instead, it writes the bytes that replace a character and returns their
+     * number, or CHANGE_NONE. */
     int (*apply)(const struct stage *step, struct text_rewriter *rewriter, struct err *err);
     int (*change)(char *bytes, uint32_t character);
 
@@ -97,7 +99,7 @@ enum { CHANGE_BYTES = 6, CHANGE_NONE = -1 };
 /* A kind of stages. `begin` is called for each new step. */
 struct stage_kind {
     const char *member;           /* the field of a Sequence that has its stages: "normalizers" */
-    const struct stage_row *rows; /* [row_count] the supported types */
+    const struct stage_row *rows; /* `row_count` rows, one for each supported type */
     size_t row_count;
     int (*begin)(struct stage_list *list, struct stage *step, struct err *err);
 };
@@ -113,15 +115,15 @@ struct stage_list {
     struct text_templates *templates; /* for post-processors, which have no steps */
 };
 
-/* Read a stage or a Sequence; NULL and null are an empty list, and a type without a row is an
- * error. The caller releases the steps, also after a failure. */
+/* Read a stage or a Sequence. If `value` is NULL or a JSON null, the list is empty; a type without
+ * a row is an error. The caller releases the steps, also after a failure. */
 int stages_read(struct stage_list *list, const struct json *value, struct err *err);
 void stages_release(struct stage *steps);
 
-/* Append a step of a type, and return it; NULL with `err`. */
+/* Append a step of a type, and return it; NULL with `err` on failure. */
 struct stage *stages_add(struct stage_list *list, const struct stage_row *row, struct err *err);
 
-/* The `read` of a type that searches for its field `pattern`. */
+/* The function stage_row.read of types that search for their field `pattern`. */
 int stage_read_pattern(struct stage_list *list, struct stage *step, const struct json *value,
                        struct err *err);
 
@@ -164,6 +166,7 @@ struct text_piece {
 int pre_tokenizers_set_prefix(struct stage **steps, bool wanted, struct arena *arena,
                               struct err *err);
 
-/* The `run` of ByteLevel: unless it is last, it writes bytes in GPT-2's alphabet. */
+/* The function stage.run of ByteLevel: writes bytes in GPT-2's alphabet, unless it is the last
+ * step. */
 int pre_tokenizer_encode_bytes(const struct stage *step, struct encoder *encoder,
                                const struct text_piece *piece, struct err *err);

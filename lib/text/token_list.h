@@ -15,7 +15,7 @@
 
 struct token {
     uint32_t id;
-    bool joins;   /* not at the start of a piece of the pre-tokenizers, such as a word */
+    bool joins;   /* false: the token begins a piece of the pre-tokenizers, such as a word */
     size_t start; /* byte offsets into the text: [start, end) */
     size_t end;
 };
@@ -26,15 +26,15 @@ struct tokens {
     size_t dropped_count;        /* number of characters of the text without a token */
     struct token *dropped_first; /* the first dropped character, or NULL; its `id` is the index of
                                   * the text */
-    unsigned char *segments;     /* [count] segment of each token of a pair of texts; NULL:
+    unsigned char *segments;     /* segment of each token of a pair of texts; NULL: there is only
                                   * one text */
     size_t second;               /* index of the first token of the second text of a pair */
     size_t added[3];             /* special tokens before, between (of a pair) and after texts */
 };
 
-enum { TOKEN_PORTION = 4096 }; /* the most tokens that a sink gets at a time */
+enum { TOKEN_PORTION = 4096 }; /* maximum number of tokens that a sink gets in one call */
 
-/* Receives the tokens of a text in order, in portions that are valid only during the call. */
+/* A receiver of the tokens of a text, in order, in portions that are valid only during the call. */
 struct token_sink {
     int (*take)(void *context, const struct token *tokens, size_t count, struct err *err);
     void *context;
@@ -51,7 +51,7 @@ struct token_list {
 };
 
 /* token_list_grow makes room for one more token. After the last token, token_list_flush passes the
- * rest to the sink; without a sink, token_list_keep copies all tokens to the arena. */
+ * remaining tokens to the sink; without a sink, token_list_keep copies all tokens to the arena. */
 int token_list_grow(struct token_list *list, struct err *err);
 int token_list_flush(struct token_list *list, struct err *err);
 int token_list_keep(const struct token_list *list, struct tokens *tokens, struct arena *arena,
@@ -67,11 +67,11 @@ static inline int token_list_add(struct token_list *list, struct token token, st
     return 0;
 }
 
-/* Reads ids from a text of any size, separated by spaces, tabs, line breaks or commas. */
+/* A reader of ids in a text of any size, separated by spaces, tabs, line breaks or commas. */
 struct id_list {
     const char *at;
     const char *end;
-    size_t limit;   /* ids are below it and fit into 32 bits */
+    size_t limit;   /* an id must be below this number and fit into 32 bits */
     size_t count;   /* number of items read */
     bool failed;    /* true if an item was not an id */
     bool is_option; /* true: the rules of --ids: at least one id, at most one comma between two ids;

@@ -112,7 +112,7 @@ struct token_search {
     const struct added_walk *walk;
     const char *text;
     size_t size;
-    size_t at; /* the text before this position is done */
+    size_t at; /* offset up to which the text has been searched */
 };
 
 struct match {
@@ -132,7 +132,7 @@ static const struct added_token *longest(const struct added_tokens *tokens, cons
         struct word pattern = pattern_of(token);
         if (token->normalized == normalized && token->in_model <= in_model && pattern.size &&
             pattern.size <= size &&
-            text[pattern.size - 1] == pattern.bytes[pattern.size - 1] && /* usually false */
+            text[pattern.size - 1] == pattern.bytes[pattern.size - 1] && /* they usually differ */
             memcmp(text, pattern.bytes, pattern.size) == 0)
             return token;
     }
@@ -182,7 +182,7 @@ static bool find(const struct added_tokens *tokens, struct token_search *search,
             continue;
         }
         *match = (struct match){token, at, at + pattern_of(token).size};
-        at = match->end; /* a token that is skipped is not searched for others */
+        at = match->end; /* do not search for other tokens inside a token that is skipped */
         if ((search->walk->plain && token->special) ||
             (token->single_word && touches_word(search, match)))
             continue;

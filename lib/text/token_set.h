@@ -32,12 +32,12 @@ struct added_token {
 };
 
 struct added_tokens {
-    struct added_token *items; /* [count] sorted by the first byte of the pattern, then the longest
-                                * first */
-    struct added_token *by_id; /* [count] */
+    struct added_token *items; /* `count` tokens, sorted by the first byte of the pattern, then the
+                                * longest first */
+    struct added_token *by_id; /* array of `count` tokens, sorted by id */
     size_t count;
-    size_t first[257];   /* index of the first item for a first byte */
-    size_t count_of[2];  /* numbers of tokens that are not normalized, and that are */
+    size_t first[257];   /* index of the first item whose pattern begins with a byte */
+    size_t count_of[2];  /* number of tokens by `normalized` */
     bool begins[2][256]; /* by `normalized`: true if a pattern begins with the byte */
 };
 
@@ -45,16 +45,16 @@ struct added_tokens {
 struct token_text {
     const char *bytes; /* valid UTF-8 */
     size_t size;
-    bool plain; /* special tokens in it are treated as text */
+    bool plain; /* special tokens in the text are treated as text */
 };
 
 struct added_walk {
     const struct aligned_text *text;
-    bool normalized;         /* search for normalized tokens; else for those that are not */
+    bool normalized;         /* search for tokens that are normalized; false: for all others */
     bool plain;              /* special tokens are treated as text */
     struct token_list *list; /* gets the tokens that are found */
     int (*between)(void *context, const struct aligned_text *text, struct text_range range,
-                   struct err *err); /* gets each range between tokens that is not empty */
+                   struct err *err); /* receives each range between tokens that is not empty */
     void *context;
 };
 

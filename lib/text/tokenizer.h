@@ -68,10 +68,11 @@ int tokenizer_begin_texts(struct tokenizer *tokenizer, const struct folder *fold
 int tokenizer_find_begin(uint32_t *begin, bool *found, const struct tokenizer *tokenizer,
                          const struct folder *folder, struct err *err);
 
-/* From now on, put the tokens that the tokenizer's own program adds around every text: as in the
- * post_processor, or in BERT, RoBERTa, Marian or M2M-100 for files without one, with or without BOS
- * and EOS as `add_bos_token` and `add_eos_token` of tokenizer_config.json say, by default BOS for a
- * tokenizer.model with a class like Llama's. tokenizer_special returns the templates. */
+/* From now on, put around every text the tokens that the tokenizer's own program adds: as the
+ * post_processor says or, for files without one, as BERT, RoBERTa, Marian or M2M-100 do.
+ * `add_bos_token` and `add_eos_token` of tokenizer_config.json switch BOS and EOS on or off;
+ * without them, a tokenizer.model with a class like Llama's adds BOS. tokenizer_special returns the
+ * templates. */
 int tokenizer_add_special(struct tokenizer *tokenizer, struct err *err);
 int tokenizer_special(struct text_templates *templates, const struct tokenizer *tokenizer,
                       struct err *err);
@@ -84,8 +85,8 @@ void tokenizer_adds(const struct tokenizer *tokenizer, size_t *before, size_t *a
 int tokenizer_encode(const struct tokenizer *tokenizer, struct tokens *tokens, const char *text,
                      size_t size, struct arena *arena, struct err *err);
 
-/* True if the tokenizer can join two texts: a template for pairs has special tokens, or the model
- * is words. */
+/* True if the tokenizer can join two texts: a template for pairs has special tokens, or the
+ * tokenizer is of the kind "words". */
 bool tokenizer_joins(const struct tokenizer *tokenizer);
 
 /* Split two texts into tokens with segments, joined by the template for pairs in use. Offsets
@@ -108,7 +109,8 @@ int tokenizer_stream(const struct tokenizer *tokenizer, struct token_list *list,
 const char *tokenizer_token(const struct tokenizer *tokenizer, uint32_t id, size_t *size);
 size_t tokenizer_size(const struct tokenizer *tokenizer);
 
-/* From ids to a text: begin, decode each id (false: unknown), token_decoder_end and _release. */
+/* Decode ids to a text: call tokenizer_decode_begin, tokenizer_decode for each id (false: the id is
+ * unknown), token_decoder_end and token_decoder_release. */
 void tokenizer_decode_begin(const struct tokenizer *tokenizer, struct token_decoder *decoder,
                             struct buf *out);
 bool tokenizer_decode(const struct tokenizer *tokenizer, struct token_decoder *decoder,
@@ -121,7 +123,8 @@ int tokenizer_find_mask(long long *mask, const struct tokenizer *tokenizer, stru
 /* The unknown token of the model, such as [UNK]; false: there is none. */
 bool tokenizer_unknown(const struct tokenizer *tokenizer, uint32_t *id);
 
-/* Append the stages of encoding, for `info`; nothing for words alone. */
+/* Append the names of the stages of encoding, for the command `info`; nothing for the kind
+ * "words". */
 void tokenizer_stages(const struct tokenizer *tokenizer, struct buf *out);
 
 /* Find the id of the token with a role. */

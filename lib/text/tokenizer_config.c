@@ -19,7 +19,7 @@ static const char config_name[] = "tokenizer_config.json";
 static const char *const named_keys[NAMED_TOKENS] = {
     "bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"};
 
-/* Reads a file into `config`; texts are copied to the arena. */
+/* The state of reading a file into `config`; texts are copied to the arena. */
 struct config_reader {
     struct tokenizer_config *config;
     unsigned parts;
@@ -128,7 +128,7 @@ static int read_listed(const struct config_reader *reader, const struct json *ro
     return 0;
 }
 
-/* Read chat_template: a text, or the one named "default" in a list. */
+/* Read chat_template: a text, or the template named "default" in a list of templates. */
 static int read_chat_template(const struct config_reader *reader, const struct json *root,
                               struct err *err)
 {
@@ -205,7 +205,8 @@ int tokenizer_model_type(char type[MODEL_TYPE_BYTES], const struct folder *folde
 bool tokenizer_config_begins(const struct tokenizer_config *config)
 {
     static const char *const classes[] = {"LlamaTokenizer", "CodeLlamaTokenizer", "GemmaTokenizer"};
-    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) /* more may follow: Fast */
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) /* a suffix such as Fast may
+                                                                   * follow */
         if (strncmp(config->class, classes[i], strlen(classes[i])) == 0)
             return true;
     return false;
@@ -213,10 +214,10 @@ bool tokenizer_config_begins(const struct tokenizer_config *config)
 
 /* --- added tokens ----------------------------------------------------------------------------- */
 
-/* GPT-2's special token, which is special also where the files do not say so. */
+/* GPT-2's special token, which is special even if the files do not say so. */
 #define END_OF_TEXT "<|endoftext|>"
 
-/* Set the added tokens: [count] new items, and all present tokens whose ids are not among them. */
+/* Set the added tokens to the `count` tokens in `new`, and all present tokens with other ids. */
 static int add_to_present(struct token_set *set, const struct added_token *new, size_t count,
                           struct err *err)
 {
@@ -283,8 +284,8 @@ int tokenizer_add_listed(struct tokenizer *tokenizer, const struct folder *folde
 
 /* --- next to a tokenizer.json ----------------------------------------------------------------- */
 
-/* Add the listed tokens: each gets the id of the present token with its text, or of its word, or
- * the next free id. */
+/* Add the listed tokens: a token gets the id of the present token with the same text, else of the
+ * word with this text, else the next free id. */
 static int merge_listed(struct tokenizer *tokenizer, struct err *err)
 {
     struct tokenizer_config *config = &tokenizer->config;
@@ -345,11 +346,12 @@ static int find_special(struct added_token *token, bool *found, const struct tok
     return 0;
 }
 
-/* Add the named tokens that are words; those that are added already become special. */
+/* Add the named tokens that are words; named tokens that are already added tokens become
+ * special. */
 static int add_named(struct token_set *set, const struct added_token named[NAMED_TOKENS],
                      struct err *err)
 {
-    enum { GPT2_TOKENS = 3 }; /* the first keys, which are END_OF_TEXT by default */
+    enum { GPT2_TOKENS = 3 }; /* the first keys, whose default is END_OF_TEXT */
     static const struct added_token gpt2 = {.bytes = END_OF_TEXT, .size = sizeof END_OF_TEXT - 1};
     struct added_token items[NAMED_TOKENS];
     size_t count = 0;

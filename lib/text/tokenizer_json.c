@@ -1,4 +1,5 @@
-/* tokenizer_json.c: Hugging Face's tokenizer.json: read as a tree, but for the model's tables. */
+/* tokenizer_json.c: reads Hugging Face's tokenizer.json as a tree, except for the model's
+ * tables. */
 #include <float.h>
 #include <string.h>
 
@@ -23,7 +24,7 @@ struct stage_reader {
 /* Find vocab and merges, which are too large for a tree, and parse the rest of the document. */
 static int parse_rest(struct stage_reader *reader, struct json_cursor at, struct err *err)
 {
-    const char *copied = at.at; /* everything before this place is in `rest` */
+    const char *copied = at.at; /* everything before this position was copied to `rest` */
     struct buf rest = {0};
     for (json_cursor_enter(&at); json_cursor_next(&at);) {
         bool is_model = json_span_is(json_cursor_name(&at), "model");
@@ -108,11 +109,12 @@ static int read_bpe_settings(struct stage_reader *reader, struct bpe *bpe, struc
     return 0;
 }
 
-/* Find whether words are written in GPT-2's alphabet, and set whether pieces are. */
+/* Return WORD_BYTES if words are written in GPT-2's alphabet, else WORD_TEXT. Set encoded_pieces to
+ * whether the pieces of a text are written in it. */
 static enum word_form find_form(struct tokenizer *tokenizer)
 {
     const struct stage *step = tokenizer->pre_tokenizers;
-    bool last = false; /* is ByteLevel the last step? */
+    bool last = false; /* true if ByteLevel is the last step */
     bool encodes = normalizers_encode_bytes(tokenizer->normalizers);
     tokenizer->encoded_pieces = encodes;
     for (; step; step = step->next) {
@@ -148,7 +150,7 @@ static int read_bpe(struct stage_reader *reader, struct subword *model, struct e
 
 static int read_unigram(struct stage_reader *reader, struct subword *model, struct err *err)
 {
-    enum { PENALTY = 10 }; /* of an unknown character: its score is so far below the smallest */
+    enum { PENALTY = 10 }; /* the score of an unknown character is the smallest score minus this */
     const struct json *fields = reader->model;
     const struct word_table *words = model->words;
     double least = DBL_MAX;
@@ -234,7 +236,8 @@ int tokenizer_normalize_token(struct tokenizer *tokenizer, struct added_token *t
 {
     struct text_rewriter rewriters[2] = {0};
     const struct aligned_text text = {.bytes = token->bytes, .size = token->size};
-    enum { MORE_BYTES = 1024 }; /* a file may have many tokens: less than text_limits_of allows */
+    enum { MORE_BYTES = 1024 }; /* stricter than text_limits_of, since a file may have many
+                                 * tokens */
     const size_t most = TEXT_GROWTH * token->size + MORE_BYTES;
     struct text_limits limits = text_limits_of(token->size);
     struct aligned_text normal;

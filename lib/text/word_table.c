@@ -170,7 +170,7 @@ struct word_entry {
     uint64_t hash;
 };
 
-/* Reads one vocabulary. */
+/* The state of reading one vocabulary. */
 struct word_reader {
     struct word_table *table;
     struct json_cursor at;
@@ -315,7 +315,7 @@ static bool read_score(struct json_span span, double *score)
     char number[NUM_DOUBLE_BYTES + 1] = "";
     uint64_t digits = 0;
     double power = 1;
-    int fraction = -1; /* digits after the point; -1: no point */
+    int fraction = -1; /* number of digits after the point; -1: no point */
     size_t at = span.size && *span.bytes == '-';
     for (; at < span.size && digits < UINT64_MAX / 10 && fraction < FRACTION_MAX; at++) {
         bool is_digit = span.bytes[at] >= '0' && span.bytes[at] <= '9';
@@ -363,7 +363,7 @@ static int read_words(struct word_reader *reader)
     struct word_table *table = reader->table;
     const char *text = reader->at.at;
     size_t text_bytes = (size_t)(reader->at.end - text), quotes = 0, count = 0;
-    /* a loop that is vectorised: each word has at least two quotes */
+    /* count quotes, of which each word has at least two, in a loop that is vectorised */
     for (size_t i = 0; i < text_bytes; i++)
         quotes += text[i] == '"';
     if (word_table_begin(table, quotes / 2, text_bytes, reader->err))

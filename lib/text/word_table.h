@@ -52,14 +52,13 @@ struct stored_word {
 
 struct word_table {
     enum word_form form;        /* WORD_BYTES: words are written in GPT-2's alphabet */
-    struct stored_word *stored; /* [size] words by id */
+    struct stored_word *stored; /* `size` words by id */
     size_t size;                /* one more than the largest id */
     size_t most_words;
     size_t capacity;
     char *bytes;
     size_t used_bytes;
-    double *scores;          /* [most_words] scores by id, from ["word", -1.5]; NULL: there
-                              * are none */
+    double *scores;          /* scores by id, from ["word", -1.5]; NULL: there are none */
     struct hash_index index; /* ids by words */
     struct arena arena;
 };
@@ -141,9 +140,9 @@ enum { WORD_TRIE_BITS = 28 }; /* bits of the number of a node */
 /* Each node is a prefix of words; node 0 is the empty prefix. Steps from node to node are in a hash
  * table: a slot contains the first node, the byte and the second node, or 0 if it is free. */
 struct word_trie {
-    uint64_t *steps; /* [mask + 1] */
+    uint64_t *steps; /* hash table with `mask` + 1 slots */
     size_t mask;
-    uint32_t *ids; /* [count] the id of the word that ends at a node, or WORD_TRIE_NONE */
+    uint32_t *ids; /* by node: id of the word that ends there, or WORD_TRIE_NONE */
     size_t count, capacity;
     size_t longest; /* the size of the longest word in bytes */
 };
@@ -152,7 +151,7 @@ struct word_trie {
 int word_trie_init(struct word_trie *trie, const struct word_table *words, struct err *err);
 void word_trie_release(struct word_trie *trie);
 
-/* The slot of the step from a node by a byte, or a free one. */
+/* The slot of the step from a node by a byte, or a free slot for it. */
 static inline size_t word_trie_slot(const struct word_trie *trie, uint32_t node, unsigned char byte)
 {
     uint64_t key = (uint64_t)node << 8 | byte;

@@ -47,7 +47,7 @@ enum train_objective train_objective_of(const struct config *c)
 
 /* --- steps ------------------------------------------------------------------------------------ */
 
-/* The gradient of each tensor of the weights. */
+/* Find the gradient of each tensor of the weights; tensors that are not trained have none. */
 static int place_gradients(struct train_step *step, struct err *err)
 {
     const size_t count = step->model.parameter_count;
@@ -64,7 +64,7 @@ static int place_gradients(struct train_step *step, struct err *err)
     return 0;
 }
 
-/* Weights are read in place: updates have an effect at once. */
+/* Weights are read in place: an update changes them for the next pass. */
 int train_step_open(struct train_step *step, const struct train_step_plan *plan, struct err *err)
 {
     struct new_model *new_model = plan->new_model;
@@ -80,7 +80,7 @@ int train_step_open(struct train_step *step, const struct train_step_plan *plan,
     step->weights = parameters_of(new_model);
     if (weights_open(&step->model, config, &new_model->folder, err))
         return -1;
-    /* pack the unembedding once a step, for all chunks of logits */
+    /* pack the unembedding once for each step, for all chunks of logits */
     step->model.packing_words = true;
     if (place_gradients(step, err) ||
         !(step->texts = arena_alloc(&step->arena, plan->texts, sizeof *step->texts, err)) ||

@@ -1,5 +1,5 @@
 /* train_step.h: a pass over a batch of texts of one length, and the walk back from its loss
- * (pass/back.h). Gradients of batches are summed.
+ * (pass/back.h). The gradients of several batches are summed.
  *
  *     struct train_step_plan plan = {&machine, &new_model, 16, 64, 0.1f};
  *     if (train_step_open(&step, &plan, err)) ...
@@ -22,7 +22,7 @@
 
 /* A number for each parameter of a model: the weights, their gradients, or the state of an
  * optimiser. The tensors of a new model are contiguous: all values are one long row, in which a
- * tensor always has the same offset. */
+ * tensor has the same offset for every use. */
 struct parameters {
     const struct new_model *new_model;
     float *values; /* [count] */
@@ -33,7 +33,7 @@ struct parameters {
 int parameters_alloc(struct parameters *parameters, const struct new_model *new_model,
                      struct arena *arena, struct err *err);
 
-/* The address of the first number of a tensor in the parameters. */
+/* Return the address of a tensor's first number in the parameters. */
 float *parameter_of(const struct parameters *parameters, const struct new_model_tensor *tensor);
 
 /* --- steps ------------------------------------------------------------------------------------ */
@@ -44,22 +44,23 @@ struct train_step_plan {
     size_t texts;                /* texts in a batch */
     size_t tokens;               /* tokens in a text */
     float dropout; /* rate of dropout of attention weights, outputs of sublayers and embeddings; 0:
-                    * none */
+                    * no dropout */
 };
 
 struct train_batch {
     const uint32_t *ids;           /* [texts, tokens] */
     const uint32_t *targets;       /* [texts, tokens] the id to predict at each position, or
                                     * BACK_NO_TARGET */
-    const unsigned char *segments; /* [texts, tokens] token types; NULL: all 0 */
+    const unsigned char *segments; /* [texts, tokens] segments of the tokens; NULL: all segments are
+                                    * 0 */
     const uint32_t *sources;       /* [texts, source_tokens] ids of the sources, for a model with an
                                     * encoder */
     size_t source_tokens;
-    size_t tokens; /* tokens of each text, at most as many as in the plan; 0: as many as in
-                    * the plan */
+    size_t tokens; /* tokens of each text, at most as many as in the plan; 0: the number in the
+                    * plan */
     uint64_t key;  /* key of the random numbers for dropout (rng.h) */
-    float share;   /* factor of the gradients: 1 / number of batches in a step; 0: no gradients, no
-                    * dropout */
+    float share;   /* factor of the gradients: 1 / number of batches in a step; 0: gradients are not
+                    * computed, and nothing is dropped */
 };
 
 struct train_step {
@@ -68,30 +69,32 @@ struct train_step {
     struct parameters weights, gradients;
     float **tensors;      /* the gradient of each tensor of `model`, in the order
                            * of weights_tensor */
-    struct weights model; /* the weights, as the pass uses them */
+    struct weights model; /* the weights in the form that a pass uses */
     size_t rows;          /* number of rows of all texts: texts · tokens */
     struct text *texts;
-    double *losses;             /* [rows] */
-    struct arena kept, scratch; /* memory of one step: `kept` for its tape; `scratch` for the pass
+    double *losses;             /* [rows] the loss of each row */
+    struct arena kept, scratch; /* memory of one step: `kept` for the tape, `scratch` for the pass
                                  * and the walk back */
     struct arena arena;
 };
 
-/* Refuse, as not supported, models without gradients of all parameters. */
+/* Set an error if a parameter of the model would have no gradient: training such models is not
+ * supported. */
 int train_step_check(const struct config *config, struct err *err);
 
-/* The objective of a model: the next token; tokens that a mask hides; the text that belongs to a
- * source; the class of a text or, if the model has one class, a number. */
+/* What a model learns to predict: the next token; tokens that a mask hides; the text that belongs
+ * to a source; the class of a text or, if the model has one class, a number. */
 enum train_objective { TRAIN_NEXT, TRAIN_MASKED, TRAIN_PAIRS, TRAIN_CLASSES };
 
 enum train_objective train_objective_of(const struct config *config);
 
-/* Allocate all memory of the steps, with gradients 0. Refuses texts beyond the
- * model's positions. */
+/* Allocate all memory of the steps, with gradients of 0. It is an error if texts are longer than
+ * the model's positions. */
 int train_step_open(struct train_step *step, const struct train_step_plan *plan, struct err *err);
 void train_step_release(struct train_step *step);
 
-/* Compute the mean loss over all targets, in nats, and, if the batch has a share, add the gradients
- * to step->gradients. A loss that is NaN or infinite is an error. */
+/* Compute the mean loss over all targets (in nats, or the squared error of numbers) and, if the
+ * batch has a share, add the gradients to step->gradients. A loss that is NaN or infinite is an
+ * error. */
 int train_step_run(struct train_step *step, const struct train_batch *batch, double *loss,
                    struct err *err);

@@ -57,7 +57,8 @@ int dataset_add(struct dataset *dataset, const struct tokenizer *tokenizer, cons
     return 0;
 }
 
-/* Count the pair that was added to `pair_bytes`. */
+/* Count the pair that was just added to `pair_bytes`, and update the pointers to memory that may
+ * have moved. */
 static int keep_pair(struct dataset *dataset, struct err *err)
 {
     dataset->pair_count++;
@@ -110,7 +111,8 @@ int dataset_add_labelled(struct dataset *dataset, const uint32_t *ids,
     return keep_pair(dataset, err) || buf_check(&dataset->segment_bytes, err);
 }
 
-/* Sort a part of the pairs by the lengths of their sources: a counting sort keeps their order. */
+/* List `count` pairs from pair `first` on, sorted by the lengths of their sources: a counting sort
+ * keeps the order of pairs with sources of one length. */
 static void list_pairs(struct dataset *dataset, struct dataset_split *split, size_t first,
                        size_t count)
 {
@@ -158,7 +160,8 @@ int dataset_finish(struct dataset *dataset, size_t tokens, double held_out, stru
     dataset->held_out = (struct dataset_split){dataset->starts + training, out};
     while (training > 1 &&
            dataset->starts[training - 1] + tokens + 1 > dataset->starts[usable - out])
-        training--; /* keeps training texts out of the held-out split; at least one line stays */
+        training--; /* keeps training texts from reaching into the held-out split; at least one line
+                     * stays */
     dataset->training = (struct dataset_split){dataset->starts, training};
     return 0;
 }
@@ -174,7 +177,7 @@ void dataset_release(struct dataset *dataset)
 
 /* --- AdamW ------------------------------------------------------------------------------------ */
 
-enum { UPDATE_PART = 8192 }; /* numbers that one task updates */
+enum { UPDATE_PART = 8192 }; /* numbers that a thread updates at a time */
 
 int adamw_alloc(struct adamw *adamw, const struct new_model *new_model, struct arena *arena,
                 struct err *err)
@@ -183,7 +186,7 @@ int adamw_alloc(struct adamw *adamw, const struct new_model *new_model, struct a
            parameters_alloc(&adamw->squares, new_model, arena, err);
 }
 
-/* The norm is summed in parallel lanes of float64. */
+/* Σ g² is added in LANES chains of float64. */
 FOR_EACH_ISA
 double adamw_norm(const struct parameters *gradients)
 {
@@ -278,7 +281,7 @@ double trainer_setting_value(const struct trainer_settings *settings,
 
 /* --- training --------------------------------------------------------------------------------- */
 
-/* Random numbers are keyed by the seed, their purpose and an index. */
+/* Random numbers depend on the seed, on one of these purposes, and on an index. */
 enum { KEY_TEXTS, KEY_DROPS, KEY_HELD_OUT, KEY_DRILLS, KEY_MASKS };
 
 enum { TEST_BATCHES = 8 };
@@ -321,8 +324,8 @@ void trainer_release(struct trainer *trainer)
     *trainer = (struct trainer){0};
 }
 
-/* The learning rate of a step (the first is 1): linear warm-up, then half a cosine down to a tenth
- * of the rate. */
+/* Return the learning rate of a step, of which the first is 1: linear warm-up, then half a cosine
+ * down to a tenth of the rate. */
 static double rate_of(const struct trainer_settings *s, long long step)
 {
     const double floor = 0.1;
@@ -337,7 +340,8 @@ static uint64_t key_of(const struct trainer *trainer, uint64_t use, uint64_t num
     return rng_fold_in(rng_fold_in((uint64_t)trainer->settings.seed, use), number);
 }
 
-/* Choose pairs whose sources are as long as a random one's; returns their length. */
+/* Choose a random pair, and for the other texts of a batch random pairs whose sources are as long
+ * as its source; return the length of these sources. */
 static size_t choose_pairs(const struct trainer *trainer, const struct dataset_pair **pairs,
                            const struct dataset_split *split, uint64_t key)
 {
@@ -356,7 +360,7 @@ static size_t choose_pairs(const struct trainer *trainer, const struct dataset_p
     return sources;
 }
 
-/* Fill a batch with pairs. Rows after the end of a text have the text's last token, and
+/* Fill a batch with the chosen pairs. Rows after the end of a text have the text's last token, and
  * no target. */
 static struct train_batch draw_pairs(struct trainer *trainer, size_t sources)
 {
@@ -378,7 +382,8 @@ static struct train_batch draw_pairs(struct trainer *trainer, size_t sources)
                                 .source_tokens = sources};
 }
 
-/* Fill a batch with texts of one length; the row of the answer has the label as its target. */
+/* Fill a batch with the chosen texts, all `tokens` long. The row of a text that gives the answer
+ * has the label as its target; other rows have no target. */
 static struct train_batch draw_labelled(struct trainer *trainer, size_t tokens)
 {
     const struct dataset *data = trainer->dataset;
@@ -398,8 +403,8 @@ static struct train_batch draw_labelled(struct trainer *trainer, size_t tokens)
                                 .tokens = tokens};
 }
 
-/* Hide tokens as for BERT: 15 of 100 are targets, at least one; 80 of 100 of these become the mask,
- * 10 any token, and 10 stay. */
+/* Hide tokens as for BERT: 15 of 100 tokens become targets, at least one in a batch. Of the
+ * targets, 80 of 100 become the mask, 10 become any token, and 10 stay. */
 static void hide_tokens(struct trainer *trainer, uint64_t key)
 {
     const size_t count = (size_t)trainer->settings.texts * trainer->dataset->tokens;
@@ -419,9 +424,9 @@ static void hide_tokens(struct trainer *trainer, uint64_t key)
     }
 }
 
-/* Fill a batch with texts that begin at random lines of a split, and with their next tokens; or
- * with pairs, or texts with labels; or with texts some of whose tokens are hidden, and the hidden
- * tokens as targets. */
+/* Fill a batch from a split. Pairs and labelled texts are chosen at random. Otherwise texts begin
+ * at random lines, and the targets are the next tokens or, in a masked model, the tokens that are
+ * hidden. */
 static struct train_batch draw(struct trainer *trainer, const struct dataset_split *split,
                                uint64_t key)
 {
@@ -442,7 +447,8 @@ static struct train_batch draw(struct trainer *trainer, const struct dataset_spl
     return (struct train_batch){.ids = trainer->ids, .targets = trainer->targets};
 }
 
-/* Fill one text with a sequence of random ids, repeated; its length is random as well. */
+/* Fill one text with a sequence of random ids, repeated to the end of the text. The length of the
+ * sequence is random as well. */
 static void repeat_ids(struct trainer *trainer, size_t text, uint64_t key)
 {
     enum { SHORTEST = 4 };
@@ -471,7 +477,8 @@ int trainer_step(struct trainer *trainer, struct trainer_report *report, struct 
         struct train_batch batch =
             draw(trainer, &trainer->dataset->training, key_of(trainer, KEY_TEXTS, number));
         uint64_t drills = key_of(trainer, KEY_DRILLS, number);
-        for (size_t k = 0; k < texts; k++) /* a share of the texts becomes repeated random ids */
+        for (size_t k = 0; k < texts; k++) /* a share of the texts is replaced by repeated random
+                                            * ids */
             if (rng_below(drills, k, parts) < (uint64_t)(s->drills * (double)parts))
                 repeat_ids(trainer, k, rng_fold_in(drills, texts + k));
         batch.key = key_of(trainer, KEY_DROPS, number);
@@ -521,8 +528,8 @@ static void hash(char digits[SHA256_DIGITS + 1], const char *bytes, size_t size)
     sha256_end(&sha, digits);
 }
 
-/* Write training.json: the step, the digest of the dataset, the settings, and the hashes of
- * `others`. */
+/* Write training.json: the step, the digest of the dataset, the settings, and the hashes of the
+ * files in `others`. */
 static void describe(struct buf *out, const struct trainer *trainer, const struct folder *others)
 {
     struct json_writer json = {.buf = out};
@@ -575,7 +582,8 @@ static int read_settings(struct train_checkpoint *state, const struct json *root
 
 /* --- the set of files ------------------------------------------------------------------------- */
 
-/* Check that all files with a hash are from the same step: they were renamed one after another. */
+/* Check that all files with a hash are from the same step. (They are renamed one after the other,
+ * which a crash may interrupt.) */
 static int check_files(const struct json *root, const struct folder *folder, struct err *err)
 {
     const struct json *files = json_member(root, "files");
@@ -628,8 +636,8 @@ int train_checkpoint_open(struct train_checkpoint *state, const struct folder *f
 
 /* --- tensors ---------------------------------------------------------------------------------- */
 
-/* The tensors of training.safetensors; each has a value for each weight, in the order of the
- * model's tensors. */
+/* The names of the tensors in training.safetensors. Each tensor has a value for each weight, in the
+ * order of the model's tensors. */
 static const char *const states[] = {"mean", "square"};
 enum { STATES = sizeof states / sizeof *states };
 
@@ -671,7 +679,8 @@ static int read_optimizer(struct trainer *trainer, const struct folder *folder, 
     return failed;
 }
 
-/* training.json is renamed last; until then its hashes do not match the files. */
+/* training.json is renamed last. If saving is interrupted before, the hashes in the old one do not
+ * match the files. */
 int train_checkpoint_write(const struct trainer *trainer, const struct new_model *new_model,
                            const struct buf *log, const struct target_folder *target,
                            struct err *err)
@@ -686,7 +695,7 @@ int train_checkpoint_write(const struct trainer *trainer, const struct new_model
             (struct folder_file){optimizer_file, optimizer.bytes, optimizer.size};
         for (size_t i = 0; i < new_model->folder.file_count; i++)
             files[folder.file_count++] = new_model->folder.files[i];
-        describe(&json, trainer, &folder); /* without the log, whose times always differ */
+        describe(&json, trainer, &folder); /* without the log, whose times differ in every run */
         files[folder.file_count++] = (struct folder_file){log_file, log->bytes, log->size};
         files[folder.file_count++] = (struct folder_file){settings_file, json.bytes, json.size};
         failed = buf_check(&json, err) || folder_save(&folder, target, NULL, err);
@@ -696,8 +705,9 @@ int train_checkpoint_write(const struct trainer *trainer, const struct new_model
     return err_if(failed);
 }
 
-/* Read weights of all types of dtype_is_weight, from any number of files. A new classifier keeps
- * its numbers; its dense layer in BERT is the pooler of the files. */
+/* Read weights of all types of dtype_is_weight, from any number of files. If the model is a
+ * classifier and the files have none, its head keeps its initial numbers, except that the dense
+ * layer of a BERT head is the pooler of the files. */
 int train_checkpoint_weights(struct new_model *new_model, const struct folder *folder,
                              struct err *err)
 {
@@ -721,7 +731,7 @@ int train_checkpoint_weights(struct new_model *new_model, const struct folder *f
         if (is_new && slot.id <= SLOT_TRANSFORM_BIAS && config->end == END_POOLED)
             slot.id += SLOT_POOLER - SLOT_TRANSFORM;
         const struct parameter_info info = weights_parameter_of(&weights, slot);
-        /* a model's head that predicts words */
+        /* the tensor in the files belongs to a head that predicts words */
         const bool has_other = is_new && slot.id >= SLOT_TRANSFORM;
         if (info.entry && !has_other)
             dtype_to_float(to->data, info.entry->data, info.entry->dtype, to->count);

@@ -1,8 +1,8 @@
 /* trainer.h: a training run: texts, an optimiser, steps of several batches with a learning-rate
  * schedule, and checkpoints on disk.
  *
- * The random choices of a step depend only on settings, texts and step number: a resumed run has
- * equal bits.
+ * The random choices of a step depend only on the settings, the texts and the step's number: a
+ * resumed run has the same bits.
  *
  *     if (dataset_add(&dataset, tokenizer, bytes, size, err)) ...            for every file
  *     if (dataset_finish(&dataset, 64, 0.05, err)) ...     64 tokens a text; held out: 5 %
@@ -25,14 +25,15 @@
  * and may continue into later lines; or it is the text of a pair, and all sources of the batch have
  * the same length. The seed and the number of the batch determine the choice. */
 
-/* Lines at which texts of a batch may begin, or pairs, in the order of their sources' lengths. */
+/* A part of the dataset: the lines at which texts of a batch may begin, or the pairs, sorted by the
+ * lengths of their sources. */
 struct dataset_split {
     const uint32_t *items; /* indices of the lines' first tokens, or of pairs */
     size_t count;
 };
 
-/* The place of a pair in the ids: a source, and the text that follows it. A labelled text is a
- * source that one id follows: its label. */
+/* The position of a pair in the ids: its source begins at `first`, and its text follows the source.
+ * A labelled text is stored as a source that one id follows, its label. */
 struct dataset_pair {
     uint32_t first, source_count, count;
 };
@@ -40,29 +41,29 @@ struct dataset_pair {
 struct dataset {
     const uint32_t *ids;
     size_t count;
-    const uint32_t *starts; /* index of the first token of each line with tokens */
+    const uint32_t *starts; /* indices of the first tokens of all lines that have tokens */
     size_t start_count;
     struct dataset_pair *pairs; /* [pair_count] */
     size_t pair_count;
-    size_t longest, longest_source; /* tokens of the longest text of a pair without its first token,
-                                     * and of the longest source */
-    const unsigned char *segments;  /* [count] token types of texts with labels; NULL: there are no
-                                     * labels */
+    size_t longest, longest_source; /* number of tokens of the longest text of a pair, without its
+                                     * first token, and of the longest source */
+    const unsigned char *segments;  /* [count] segments of the tokens of labelled texts; NULL: texts
+                                     * have no labels */
     struct buf id_bytes, start_bytes, pair_bytes, segment_bytes; /* memory of the ids and of the
                                                                   * arrays above */
-    size_t tokens;                                               /* tokens of each text in
-                                                                  * a batch */
+    size_t tokens;                                               /* tokens of each text in a
+                                                                  * batch */
     struct dataset_split training, held_out;                     /* set by dataset_finish */
-    long long mask;  /* in a masked model: the id that hides a token */
+    long long mask;  /* in a masked model: the id of the token that hides other tokens */
     uint64_t digest; /* hash of all tokens */
 };
 
-/* Add the tokens of a text, which is encoded line by line. Errors name the line. */
+/* Encode a text line by line and add its tokens. Errors name the line. */
 int dataset_add(struct dataset *dataset, const struct tokenizer *tokenizer, const char *bytes,
                 size_t size, struct err *err);
 
-/* Add a pair of a source and a text. The model reads the text except its last token, and learns to
- * predict the text except its first token. */
+/* Add a pair of a source and a text. The model reads the text without its last token, and learns to
+ * predict the text without its first token. */
 int dataset_add_pair(struct dataset *dataset, const struct tokens *source,
                      const struct tokens *text, struct err *err);
 
@@ -71,13 +72,13 @@ int dataset_add_labelled(struct dataset *dataset, const uint32_t *ids,
                          const unsigned char *segments, size_t count, uint32_t target,
                          struct err *err);
 
-/* Set the length of texts, and hold out a share of lines, at least one, at the end. Refused unless
- * two lines begin at least `tokens` + 1 tokens before the end. With pairs, refused unless there are
- * two, none longer than `tokens`. */
+/* Set the length of texts, and hold out a share of the lines or pairs, at least one, at the end. It
+ * is an error if fewer than two lines begin at least `tokens` + 1 tokens before the end. With
+ * pairs, it is an error if there are fewer than two, or if one is longer than `tokens`. */
 int dataset_finish(struct dataset *dataset, size_t tokens, double held_out, struct err *err);
 void dataset_release(struct dataset *dataset);
 
-/* --- AdamW: a step is computed as by PyTorch's torch.optim.AdamW:
+/* --- AdamW: a step is computed as in PyTorch's torch.optim.AdamW:
  *
  *     w -= rate · decay · w                  (matrices and embeddings only)
  *     m += (1 - beta_1) (g - m),  v += (1 - beta_2) (g² - v)
@@ -90,32 +91,33 @@ struct adamw {
     struct parameters means, squares;
 };
 
-/* Allocate means and squares, initialised to 0. */
+/* Allocate the means and squares, which begin as 0. */
 int adamw_alloc(struct adamw *adamw, const struct new_model *new_model, struct arena *arena,
                 struct err *err);
 
-/* √Σ g² over all parameters. */
+/* Return √Σ g² over the gradients of all parameters. */
 double adamw_norm(const struct parameters *gradients);
 
-/* Update the weights of the gradients' model by one step. The gradients are multiplied by `factor`,
- * which clips them, and then set to 0. */
+/* Update the weights of the model to which the gradients belong by one step. The gradients are
+ * multiplied by `factor`, which clips them, and then set to 0. */
 void adamw_step(struct adamw *adamw, struct machine *machine, struct parameters *gradients,
                 double rate, float factor);
 
-/* --- settings: a row of trainer_setting_rows for each, for the command line, for training.json and
- * for --resume, which compares them */
+/* --- settings: each has a row in trainer_setting_rows, which serves the command line,
+ * training.json, and --resume, which compares them */
 
 struct trainer_settings {
     long long seed, steps, warmup;
     long long texts;      /* texts in a batch */
     long long tokens;     /* tokens in a text */
     long long accumulate; /* batches in a step */
-    long long save_every; /* interval in steps; 0: at powers of two */
+    long long save_every; /* steps from one checkpoint to the next; 0: checkpoints after steps that
+                           * are powers of two */
     double rate, decay, clip, dropout;
-    double drills; /* share of texts that are random tokens, repeated */
+    double drills; /* share of texts that are replaced by repeated random tokens */
 };
 
-/* Each setting is a long long or a double. */
+/* A setting, whose value is a long long if `whole`, otherwise a double. */
 struct trainer_setting {
     const char *name;   /* name in training.json */
     const char *option; /* command-line option */
@@ -127,14 +129,14 @@ struct trainer_setting {
 extern const struct trainer_setting trainer_setting_rows[];
 extern const size_t trainer_setting_count;
 
-/* A setting as a double, exactly: integers have at most 53 bits. */
+/* Return a setting as a double, which is exact: integers have at most 53 bits. */
 double trainer_setting_value(const struct trainer_settings *settings,
                              const struct trainer_setting *row);
 
 /* --- training --------------------------------------------------------------------------------- */
 
 struct trainer_report {
-    double loss;          /* mean loss of the step's batches */
+    double loss;          /* mean loss over the step's batches */
     double gradient_norm; /* norm of all gradients before clipping */
     double rate;
 };
@@ -150,8 +152,8 @@ struct trainer {
     struct arena arena;
 };
 
-/* The dataset must have pairs if the model has an encoder, texts with labels if the model has
- * classes, and the id of the mask if the model is masked. */
+/* Open a trainer. The dataset must have pairs if the model has an encoder, labelled texts if the
+ * model has classes, and the id of the mask if the model is masked. */
 int trainer_open(struct trainer *trainer, const struct trainer_settings *settings,
                  struct machine *machine, struct new_model *new_model,
                  const struct dataset *dataset, struct err *err);
@@ -164,8 +166,8 @@ int trainer_step(struct trainer *trainer, struct trainer_report *report, struct 
 int trainer_evaluate(struct trainer *trainer, double *loss, struct err *err);
 
 /* --- checkpoint: the model's folder with training.safetensors (the state of AdamW), log.csv (a
- * line per step) and training.json (settings, step, and the SHA-256 of all other files except the
- * log). training.json is renamed last: --resume then detects a crash between two renames. */
+ * line for each step) and training.json (settings, step, and the SHA-256 of all other files except
+ * the log). training.json is renamed last: --resume then detects a crash between two renames. */
 
 struct train_checkpoint {
     struct trainer_settings settings;
@@ -184,8 +186,8 @@ int train_checkpoint_open(struct train_checkpoint *state, const struct folder *f
                           struct err *err);
 
 /* train_checkpoint_weights reads the weights of a model's folder into a new model with the same
- * config. The other function reads the state of a checkpoint into the trainer, and appends its log
- * up to that step to `log`. */
+ * config. train_checkpoint_resume reads the state of a checkpoint into the trainer, and appends the
+ * checkpoint's log up to its step to `log`. */
 int train_checkpoint_weights(struct new_model *new_model, const struct folder *folder,
                              struct err *err);
 int train_checkpoint_resume(struct trainer *trainer, const struct train_checkpoint *state,

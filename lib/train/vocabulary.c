@@ -104,7 +104,7 @@ static int grow_pairs(struct bpe_learner *l, struct err *err)
     return 0;
 }
 
-/* Add the pairs of a piece to the counts, or subtract them. */
+/* Add the pairs of a piece to the counts if `sign` is 1, or subtract them if it is -1. */
 static int count_pairs(struct bpe_learner *l, const struct learn_piece *piece, int64_t sign,
                        struct err *err)
 {
@@ -158,7 +158,8 @@ static int merge_all(struct bpe_learner *l, const struct learn_token *pair, uint
 
 static int spell_pieces(struct bpe_learner *l, struct err *err)
 {
-    uint32_t ids[BPE_LEARN_BYTES] = {0}; /* ids by byte, in the order of the bytes' characters */
+    uint32_t ids[BPE_LEARN_BYTES] = {0}; /* id of each byte: bytes are numbered in the order of
+                                          * their characters */
     size_t total = 0;
     for (size_t i = 0; i < l->piece_count; i++) {
         l->pieces[i].first = total;
@@ -210,7 +211,7 @@ int bpe_learner_run(struct bpe_learner *learner, size_t size, struct err *err)
 
 /* --- files ----------------------------------------------------------------------------------- */
 
-/* Append a token in the byte alphabet. */
+/* Append the text of a token, in characters of the byte alphabet. */
 static void append_token(const struct bpe_learner *l, struct buf *out, uint32_t id)
 {
     char sign[4];
@@ -285,10 +286,10 @@ static enum glyph part_at(const struct line *line, size_t at, size_t *length)
     return c == '\'' || c == '-' || c == APOSTROPHE ? GLYPH_JOINT : GLYPH_OTHER;
 }
 
-/* True if spaces separate two characters of scripts without spaces. */
+/* True if spaces separate two characters of scripts without spaces somewhere in the line. */
 static bool is_spaced(const struct line *line)
 {
-    bool after = false; /* a character of such a script was the last, perhaps followed by spaces */
+    bool after = false; /* the last character, before any spaces, was of such a script */
     bool blank = false;
     size_t length = 0;
     for (size_t at = 0; at < line->size; at += length) {
@@ -301,9 +302,9 @@ static bool is_spaced(const struct line *line)
     return false;
 }
 
-/* The end of the word that begins at `at`. An apostrophe or hyphen needs a letter or digit on both
- * sides. If a character of a script without spaces follows directly, as in don't爱, the word ends
- * before its first apostrophe or hyphen, as in the tokenizer (words.c). */
+/* Return the end of the word that begins at `at`. An apostrophe or hyphen belongs to the word only
+ * between letters or digits. If a character of a script without spaces follows directly, as in
+ * don't爱, the word ends before its first apostrophe or hyphen, as in the tokenizer (words.c). */
 static size_t end_of_word(const struct line *line, size_t at)
 {
     size_t end = at;
@@ -333,7 +334,7 @@ static int push(struct word_list *list, const char *bytes, size_t size, struct e
     return 0;
 }
 
-/* Add each character of a run in a script without spaces as a word. */
+/* Add each character of a run as a word. The run is in a script without spaces. */
 static int push_characters(struct word_list *list, const struct line *line, size_t *at,
                            struct err *err)
 {

@@ -1,4 +1,5 @@
-/* vocabulary.h: vocabularies learnt from texts, which must stay valid: byte-level BPE, and words.
+/* vocabulary.h: vocabularies learnt from texts: byte-level BPE, and words. The memory of the texts
+ * must stay valid.
  *
  *     struct bpe_learner learner = {0};
  *     if (bpe_learner_add(&learner, text, size, err)) ...      for each text
@@ -16,9 +17,9 @@
 
 struct buf;
 
-/* --- byte-level BPE, as for GPT-2, in pieces of its pattern (matcher.h): the most frequent pair of
- * adjacent tokens, of equally frequent pairs the one with the lowest ids, becomes a token, again
- * and again. */
+/* --- byte-level BPE, as for GPT-2, in pieces of its pattern (matcher.h): in each step, the most
+ * frequent pair of adjacent tokens becomes a token; of equally frequent pairs, the one with the
+ * lowest ids. */
 
 enum { BPE_LEARN_BYTES = 256, BPE_LEARN_MAX = 65536 };
 
@@ -30,21 +31,23 @@ struct bpe_learner {
     uint32_t *symbols; /* the symbols of all pieces; a piece begins at piece->first */
     struct learn_pair *pairs;
     size_t pair_count, pair_slots;
-    struct learn_token *tokens; /* [token_count] 256 bytes, then merged pairs */
+    struct learn_token *tokens; /* [token_count] the 256 bytes, then merged pairs */
     size_t token_count;
-    uint32_t signs[BPE_LEARN_BYTES];      /* the characters of the byte alphabet by token id */
+    uint32_t signs[BPE_LEARN_BYTES];      /* the characters of the byte alphabet, by token id */
     const struct progress_sink *progress; /* receives the number of tokens learnt so far; NULL: no
                                            * reports */
 };
 
-/* Count the pieces of a text. Bytes that are not UTF-8 are an error that names their offset. */
+/* Count the pieces of a text. It is an error if the text is not UTF-8; the message has the offset
+ * of the first wrong byte. */
 int bpe_learner_add(struct bpe_learner *learner, const char *text, size_t size, struct err *err);
 
-/* Learn until there are `size` tokens, at least 256, or no pair occurs twice. */
+/* Learn tokens until there are `size` tokens, where `size` is at least 256, or until no pair occurs
+ * twice. */
 int bpe_learner_run(struct bpe_learner *learner, size_t size, struct err *err);
 
-/* Append the contents of vocab.json or merges.txt. Ids begin with all bytes, in the order of their
- * characters, as in GPT-2. */
+/* bpe_learner_vocab appends the contents of vocab.json, bpe_learner_merges those of merges.txt. As
+ * in GPT-2, the first 256 ids are the bytes, in the order of their characters. */
 void bpe_learner_vocab(const struct bpe_learner *learner, struct buf *json);
 void bpe_learner_merges(const struct bpe_learner *learner, struct buf *lines);
 
@@ -61,12 +64,12 @@ struct word_list {
     struct word *words;
     size_t count;
     struct arena arena;
-    struct word unspaced; /* the first run of two or more such characters that was split; empty:
-                           * none was split */
+    struct word unspaced; /* the first run of two or more characters of a script without spaces that
+                           * was split into words; empty: no run was split */
 };
 
-/* Add the words of a text in order. Bytes that are not UTF-8 are an error that names
- * their offset. */
+/* Add the words of a text in their order. It is an error if the text is not UTF-8; the message has
+ * the offset of the first wrong byte. */
 int word_list_add(struct word_list *list, const char *text, size_t size, struct err *err);
 
 /* word_list_sort sorts the words and removes duplicates. word_list_json then appends a vocab.json

@@ -35,7 +35,7 @@ void torch_random_skip_uniform(struct torch_random *random, size_t count)
     }
 }
 
-/* A number in [0, 1). */
+/* Return a uniform number in [0, 1), made of two words. */
 static double draw_double(struct torch_random *random)
 {
     uint64_t high = twister_word(&random->words);
@@ -45,8 +45,8 @@ static double draw_double(struct torch_random *random)
 
 /* --- functions of PyTorch's vector code ------------------------------------------------------- */
 
-/* ln x for x in (0, 1]: Cephes' logf. x = m · 2^e with m from √½ to √2, and a polynomial in m - 1.
- */
+/* Return ln x for x in (0, 1], as Cephes' logf: x = m · 2^e with m from √½ to √2, and a polynomial
+ * in m - 1. */
 static inline float log_float(float x)
 {
     uint32_t bits = 0;
@@ -77,13 +77,13 @@ struct angle {
     float sine, cosine;
 };
 
-/* Cephes' sinf and cosf for x in [0, 2π): both are polynomials of the distance from the nearest
- * even multiple j of π/4. */
+/* Return the sine and cosine of x in [0, 2π), as Cephes' sinf and cosf: both are polynomials of the
+ * distance from the nearest even multiple j of π/4. */
 static inline struct angle sine_and_cosine(float x)
 {
-    int32_t j = ((int32_t)(x * 1.27323954f) + 1) & ~1; /* multiplied by 4 / π */
+    int32_t j = ((int32_t)(x * 1.27323954f) + 1) & ~1; /* x · 4 / π, rounded to an even number */
     float octants = (float)j;
-    x = fmaf(octants, -0.78515625f, x); /* π/4 in three parts */
+    x = fmaf(octants, -0.78515625f, x); /* π/4 is subtracted in three parts */
     x = fmaf(octants, -2.41875648e-4f, x);
     x = fmaf(octants, -3.77489498e-8f, x);
     float square = x * x;
@@ -101,7 +101,8 @@ static inline struct angle sine_and_cosine(float x)
     return (struct angle){j & 4 ? -sine : sine, (j + 2) & 4 ? -cosine : cosine};
 }
 
-/* Make blocks of uniform numbers in [0, 1) normal: radius √(-2 ln (1 - u)), angle 2π u'. */
+/* Turn blocks of uniform numbers in [0, 1) into normal numbers: the radius is √(-2 ln (1 - u)), the
+ * angle 2π u'. */
 FOR_EACH_ISA
 static void make_normal(float *x, size_t blocks, float mean, float spread)
 {
@@ -118,7 +119,7 @@ static void make_normal(float *x, size_t blocks, float mean, float spread)
 
 /* --- tensors ---------------------------------------------------------------------------------- */
 
-/* Draw numbers in [0, 1). */
+/* Draw uniform numbers in [0, 1), from 24 bits of a word each. */
 static void draw_floats(struct torch_random *random, float *x, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -135,7 +136,7 @@ void torch_random_uniform(struct torch_random *random, float *x, size_t count, d
         x[i] = fmaf(x[i], width, first);
 }
 
-/* A normal number: the first of a new pair, or the second of the last pair. */
+/* Return a normal number: the first of a new pair, or the second of the last pair. */
 static double draw_normal(struct torch_random *random)
 {
     if (random->waiting) {
@@ -177,7 +178,7 @@ void torch_random_skip_normal(struct torch_random *random, size_t count)
 
 /* --- weights ---------------------------------------------------------------------------------- */
 
-/* The state while a model is filled. */
+/* What is needed while a model is filled. */
 struct weight_drawing {
     struct new_model *new_model;
     const struct weight_init *init;
@@ -191,7 +192,8 @@ static float *take_scratch(struct weight_drawing *drawing, size_t count, struct 
     return arena_alloc(&drawing->scratch, count, sizeof(float), err);
 }
 
-/* The tensor of a slot, NULL if there is none; `layer` is 0 outside layers. */
+/* Return the tensor of a slot, NULL if the model has none. `layer` is 0 for slots outside of
+ * layers. */
 static struct new_model_tensor *tensor_of(const struct weight_drawing *drawing, int id,
                                           size_t layer)
 {
@@ -202,8 +204,8 @@ static struct new_model_tensor *tensor_of(const struct weight_drawing *drawing, 
 
 /* --- bare attention --------------------------------------------------------------------------- */
 
-/* Draw torch.rand for head `head` of the `heads` heads that are side by side in a matrix. Do
- * nothing if the model lacks the matrix. */
+/* Draw torch.rand for one head of the `heads` heads that are side by side in a matrix. Do nothing
+ * if `matrix` is NULL. */
 static int draw_head(struct weight_drawing *drawing, const struct new_model_tensor *matrix,
                      size_t head, size_t heads, struct err *err)
 {
@@ -303,15 +305,15 @@ static int draw_attention(struct weight_drawing *drawing, struct err *err)
 
 /* --- GPT-2 and other decoders ----------------------------------------------------------------- */
 
-/* True for a matrix, or a stack of matrices. */
+/* True for a matrix or a stack of matrices, false for vectors and biases. */
 static bool is_matrix(const struct new_model_tensor *tensor)
 {
     return tensor->rank > 1 && !(tensor->slot.id & 1);
 }
 
 /* Draw the weights of a decoder. If `linear`, layers have nn.Linear, which draws uniform numbers
- * when it is made; else output projections are initialised twice, the second time with a smaller
- * deviation. */
+ * when it is made. Otherwise output projections are initialised twice, the second time with a
+ * smaller deviation. */
 static void draw_decoder(struct weight_drawing *drawing, bool linear)
 {
     const struct config *config = &drawing->new_model->config;
@@ -336,14 +338,16 @@ static void draw_decoder(struct weight_drawing *drawing, bool linear)
         if (t != head && is_matrix(t))
             torch_random_normal(random, t->data, t->count, 0,
                                 ends_branch ? spread / sqrt(2 * (double)config->n_layer) : spread);
-        else if (t->rank == 1 && !(t->slot.id & 1)) /* scales: 1 of norms, 0 of corrected copies */
+        else if (t->rank == 1 && !(t->slot.id & 1)) /* scales begin as 1; scales to which a norm
+                                                     * adds an offset, and scales of corrected
+                                                     * copies, as 0 */
             for (size_t i = 0; i < t->count; i++)
                 t->data[i] = config->norm_offset || t->slot.id == SLOT_COPY_SCALE ? 0 : 1;
         if (t->slot.id == SLOT_DOWN)
             progress_tell(drawing->init->progress, (size_t)t->slot.layer + 1, config->n_layer);
     }
-    /* The numbers of the unembedding are drawn last when it is made and, if it has its own weights,
-     * again when it is initialised. */
+    /* The unembedding is made last, which draws uniform numbers. If it has its own weights, normal
+     * numbers are drawn when it is initialised. */
     torch_random_skip_uniform(random, config_logits(config) * config->n_embd);
     if (head)
         torch_random_normal(random, head->data, head->count, 0, spread);

@@ -1,21 +1,21 @@
 /* weight_init.h: initial weights, which are the random numbers that PyTorch draws from the same
  * seed. Models of textbooks that begin with torch.manual_seed(123) get the same weights.
  *
- * Bare attention, as in textbooks: `torch.manual_seed(123); nn.Embedding(50000, 3)`, whose first
- * rows are used; then the seed again, and layer by layer
+ * Bare attention, as in textbooks: `torch.manual_seed(123); nn.Embedding(50000, 3)`, of which the
+ * first rows are used; then the seed is set again, and for each layer
  *
  *     RAND: torch.rand for W_query, W_key, W_value of head 0, of head 1, …, and the output
  *     projection; a key/value head follows the first query head that uses it; biases are 0
  *     LINEAR: nn.Linear, weight and bias, for W_query, W_key, W_value and the output projection
  *
  * GPT-2, as GPT2LMHeadModel(config) of transformers since 4.27: every matrix is normal with the
- * standard deviation `initializer_range`, or 1/√(2 n_layer) of it for output projections. All
+ * standard deviation `initializer_range`, divided by √(2 n_layer) for output projections. All
  * matrices are drawn when modules are made, and again when modules are initialised; output
  * projections are drawn a third time.
  *
- * Decoders like Llama, as LlamaForCausalLM(config): every matrix is normal with the deviation
- * `initializer_range`. All matrices are drawn when modules are made, as by nn.Embedding and
- * nn.Linear, and again when modules are initialised.
+ * Decoders like Llama, as LlamaForCausalLM(config): every matrix is normal with the standard
+ * deviation `initializer_range`. All matrices are drawn when modules are made, as by nn.Embedding
+ * and nn.Linear, and again when modules are initialised.
  *
  *     struct weight_init init = {.seed = 123};
  *     if (new_model_open(&new_model, …) || weight_init_draw(&new_model, &init, err)) ...
@@ -39,15 +39,16 @@ struct weight_init {
     enum weight_init_way way; /* how bare attention is drawn */
     size_t table_rows;        /* rows of bare attention's nn.Embedding, at least vocab_size; 0:
                                * WEIGHT_INIT_TABLE_ROWS */
-    const struct progress_sink *progress; /* receives finished layers; NULL: nothing */
+    const struct progress_sink *progress; /* receives the number of finished layers; NULL: no
+                                           * reports */
 };
 
-/* Fill a new model that is all 0. A model of another kind than the three described above is refused
- * as not supported. */
+/* Fill a new model whose weights are all 0. It is an error if the model is of another kind than the
+ * three described above. */
 int weight_init_draw(struct new_model *new_model, const struct weight_init *init, struct err *err);
 
-/* Fill the classifier of a model of any family, whose weights come from a model without a
- * classifier: matrices are normal, with the deviation `initializer_range`. */
+/* Fill the classifier of a model of any family, whose other weights come from a model without a
+ * classifier: matrices are normal, with the standard deviation `initializer_range`. */
 void weight_init_classes(struct new_model *new_model, uint64_t seed);
 
 enum { ORIGIN_SEED = 123 }; /* seed of the bundled random models */
@@ -66,20 +67,20 @@ enum { ORIGIN_SEED = 123 }; /* seed of the bundled random models */
 
 struct torch_random {
     struct twister words;
-    bool waiting;  /* `second` is valid */
-    double second; /* the second number of the last pair, which is drawn next */
+    bool waiting;  /* `second` has a number that is drawn next */
+    double second; /* the second number of the last pair */
 };
 
-/* The same as torch.manual_seed (only the low 32 bits count), as tensor.uniform_(low, high) and
- * torch.rand, and as tensor.normal_(mean, spread) and torch.randn on a float32 tensor of `count`
- * numbers. */
+/* torch_random_seed: as torch.manual_seed; only the low 32 bits of the seed count.
+ * torch_random_uniform: as tensor.uniform_(low, high) and torch.rand. torch_random_normal: as
+ * tensor.normal_(mean, spread) and torch.randn, for a float32 tensor of `count` numbers. */
 void torch_random_seed(struct torch_random *random, uint64_t seed);
 void torch_random_uniform(struct torch_random *random, float *x, size_t count, double low,
                           double high);
 void torch_random_normal(struct torch_random *random, float *x, size_t count, double mean,
                          double spread);
 
-/* Skip the random numbers of a tensor of `count` numbers: uniform ones, which use a word each, or
- * normal ones. */
+/* Skip the random numbers of a tensor of `count` numbers: torch_random_skip_uniform the uniform
+ * numbers, which use one word each, torch_random_skip_normal the normal numbers. */
 void torch_random_skip_uniform(struct torch_random *random, size_t count);
 void torch_random_skip_normal(struct torch_random *random, size_t count);

@@ -7,7 +7,8 @@
  *     1:is,0.25,0.75                     weights,0,0,1:is,0.25,0.75
  *                                        weights,0,1,0:Life,1,0
  *
- * If the output has columns of the input, one matrix is also such a table; they come before tensor.
+ * If columns of the input are copied to the output, they come before tensor, and even a single
+ * matrix is written as such a table.
  *
  * In pandas, one head is `t[(t.layer == 0) & (t["head"] == 3)].set_index("row").iloc[:, 3:]`; in
  * gnuplot, with commas as separator, `plot "< grep -e ^tensor -e ^weights,0,3, heads.csv |
@@ -69,8 +70,8 @@ void csv_field(struct buf *out, const char *text)
 
 /* --- excel: what spreadsheets of a locale open ------------------------------------------------ */
 
-/* Languages and locales that write 0,5 with a comma, then locales of these languages that write
- * 0.5. */
+/* Languages that write 0,5 with a comma, and locales of these languages that write 0.5 with a
+ * point. */
 static const char decimal_commas[] =
     "af az be bg bs ca cs da de el es et eu fi fr gl hr hu hy id is it ka kk ky lt lv mk nb nl nn "
     "no pl pt ro ru sk sl sq sr sv tr uk uz vi";
@@ -162,8 +163,8 @@ static void add_field(struct buf *out, const char *text)
     buf_char(out, ',');
 }
 
-/* Append the name of a column, as attn_… if a leading column of the input has the same name or,
- * unless this column leads (`leads`), a leading column of the table has. */
+/* Append the name of a column. It gets the prefix attn_ if a leading column of the input has the
+ * same name or, unless `leads`, if a leading column of the table has it. */
 static void add_name(struct csv_line *line, const char *name, bool leads)
 {
     struct writer *writer = line->writer;
@@ -189,7 +190,7 @@ static void add_text(struct csv_line *line, const char *name, const char *text)
         add_field(line->out, text);
 }
 
-/* Append an index, an empty cell if it is negative, or "mean". */
+/* Append a cell: "mean" if `mean`, nothing if the index is negative, else the index. */
 static void add_index(struct csv_line *line, const char *name, ptrdiff_t index, bool mean)
 {
     if (line->is_header || mean || index < 0)
@@ -242,7 +243,7 @@ static void add_sheet(struct csv_line *line, const struct sheet *sheet, size_t r
         sheet_layer_head(sheet, row, column, &layer, &head);
     add_text(line, "tensor", sheet->name);
     add_index(line, "layer", layer, sheet->mean_of_layers);
-    /* true if there is one key/value head for each query head, or none */
+    /* true if heads are query heads: not shared key/value heads, and not copies */
     bool of_queries = sheet->shared_by <= 1 && !sheet->of_copies;
     bool has_kv_heads = false, has_copies = false;
     add_index(line, "head", of_queries ? head : -1, of_queries && sheet->mean_of_heads);
@@ -266,7 +267,7 @@ static int send(struct csv_line *line)
     return failed;
 }
 
-/* End a line of cells, which all end in a comma, and write the line. */
+/* Write a line of cells, without the comma after the last cell. */
 static int send_cells(struct csv_line *line)
 {
     line->out->size -= line->out->size > 0;
@@ -284,7 +285,7 @@ static void add_float(struct buf *out, float value)
 
 /* --- csv: a table, one matrix, or several matrices as one table ------------------------------- */
 
-/* Refuse matrices that do not fit into one table. */
+/* Refuse matrices with different columns, which do not fit into one table. */
 static int check_columns(const struct report *report, struct err *err)
 {
     struct sheet first = array_matrix(report, &report->arrays[0], 0);
@@ -302,7 +303,7 @@ static int check_columns(const struct report *report, struct err *err)
                 first.columns.size, first.columns.name, first.name, other.columns.size,
                 other.columns.name, other.name);
     }
-    /* columns are the same for all texts if they belong to the shared source */
+    /* all texts have the same columns if the columns belong to their shared source */
     const struct tokenized *text = report_text_of(report, &first.columns);
     bool of_own = !first.columns.joined && /* joined columns have the same names in all texts */
                   (text == &report->text ||
@@ -406,7 +407,8 @@ const struct format format_excel = {
 /* --- tidy: a line for each cell ------------------------------------------------------------------
  *
  * A line is joined from parts that are formatted once: for the row, such as "weights,0,1,3,the,",
- * and for each column, such as "0,Life,". `columns` holds the columns' parts, each with a NUL. */
+ * and for each column, such as "0,Life,". writer->columns holds the parts of the columns, each
+ * terminated by a NUL. */
 
 static const char *const row_names[] = {"row", "row_token", "row_segment"};
 static const char *const column_names[] = {"column", "column_token", "column_segment"};
@@ -431,7 +433,7 @@ static void add_position(struct csv_line *line, const char *const names[3], size
     add_index(line, names[2], !is_token ? -1 : text->second && token >= text->second, false);
 }
 
-/* Write the results of a table, a line for each. */
+/* Write one line for each result in a table. */
 static int write_results(struct csv_line *line, const struct table *table)
 {
     bool of_pairs = line->writer->report->identity.of_pairs;
@@ -446,7 +448,7 @@ static int write_results(struct csv_line *line, const struct table *table)
             add_field(line->out, table->name);
             add_index(line, NULL, table_key(table, "layer", row), false);
             add_index(line, NULL, table_key(table, "head", row), false);
-            /* the token's position; only tables by layer and token have it */
+            /* the token's position; tables without this column have it as the number of the row */
             int position = table_key(table, "position", row);
             buf_format(line->out, "%td,",
                        position >= 0 ? position : axis_number(&table->rows, row));

@@ -20,7 +20,7 @@ struct folder_files {
     /* path of the open file; its first `folder_size` bytes are the folder with a slash */
     struct buf path;
     size_t folder_size;
-    bool made, complete; /* `made`: the subfolder of a text was created */
+    bool made, complete; /* `made`: the subfolder of a text was made or opened */
     enum format_unit unit;
     /* the part of the report that is in the open file, as a report of its own */
     struct report report;
@@ -77,7 +77,7 @@ static int open_folder(struct folder_files *folder, const struct identity *ident
         buf_format(path, "%04zu", identity->index);
         if (buf_check(path, err) ||
             target_folder_open_inside(&inner, path->bytes, folder->target, err))
-            return -1; /* fails; the lock for the outer folder is still held */
+            return -1; /* on failure, the outer folder stays locked */
         folder->made = true;
         buf_char(path, '/');
     }
@@ -99,7 +99,8 @@ static void put_entry(struct folder_files *folder, const char *table, const stru
     json_put_close(&json, '}');
 }
 
-/* Open the single file of the folder, or write a file for each table. */
+/* Create the folder. Open its single file if the format has one, else write a file for each
+ * table. */
 static int folder_begin(struct writer *writer, const struct target_folder *target, struct err *err)
 {
     const struct style *style = writer->layout->style;
@@ -110,7 +111,7 @@ static int folder_begin(struct writer *writer, const struct target_folder *targe
     *folder =
         (struct folder_files){.target = target, .unit = writer->format->unit, .report = *report};
     if (writer->format->is_picture && style && style->view == VIEW_OVERLAY)
-        folder->unit = UNIT_ARRAY; /* a file contains all heads: one picture shows them */
+        folder->unit = UNIT_ARRAY; /* one picture, and so one file, shows all heads */
     struct identity *identity = &folder->report.identity;
     identity->index = identity->texts = 0;
     identity->count = 1;
@@ -140,7 +141,8 @@ static int folder_begin(struct writer *writer, const struct target_folder *targe
     return 0;
 }
 
-/* Choose the part of the report for the next file: a tensor or a head. Returns the part's name. */
+/* Choose the part of the report for the next file: a tensor or a head. Returns the file's name
+ * without its extension. */
 static const char *choose_share(struct writer *writer, char stem[SHEET_NAME_BYTES],
                                 const struct sheet *sheet)
 {

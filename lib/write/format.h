@@ -8,9 +8,10 @@
  *         writer_sheet(&writer, &sheet, err) || writer_end(&writer, err)) ...
  *     writer_release(&writer);
  *
- * Formats that need all values at once (pictures, pages, text) have a `write` instead, and
- * Markdown and its like have a `markup` (write/working.h) instead of functions. report_write writes
- * a report in memory in any format. Write errors are kept in the stream. */
+ * Formats that need all values at once (pictures, pages, text) have a `write` function instead of
+ * these steps, and Markdown and similar formats have a `markup` (write/working.h) instead of
+ * functions. report_write writes a report in memory in any format. Write errors are kept in the
+ * stream. */
 #pragma once
 
 #include "base/hash.h"
@@ -50,14 +51,14 @@ struct model_hash {
     const struct model_hash *next;
 };
 
-/* How large a report is for people, and how it is displayed. If all members are 0, there are no
+/* How much of a report is shown to people, and in which form. If all members are 0, there are no
  * limits, and the style is the default. */
 struct layout {
-    /* width of the page in formats text and, for explain, html; 0: unlimited, PAGE_COLUMNS in
-     * html */
+    /* width of the page in columns, for text and, in explain, html; 0: unlimited in text,
+     * PAGE_COLUMNS in html */
     size_t columns;
     bool is_piped; /* no terminal shows the output: tables in text are as wide as they need to be */
-    size_t lines; /* in text, most lines of a matrix or table; 0: no limit, and explain shows all */
+    size_t lines; /* in text, maximum lines of a matrix or table; 0: no limit, explain shows all */
     bool matrices;      /* explain also shows large matrices, with parts left out */
     const char *locale; /* locale for excel, such as de_DE; NULL: the locale of the environment */
     bool show_tokens;   /* text begins with the table of tokens */
@@ -97,10 +98,11 @@ struct format {
     const char *name;   /* value of --format */
     const char *like;   /* name of a format with the same properties; NULL: none */
     const char *ending; /* file name extension with its dot */
-    const char *about;  /* line of help */
+    const char *about;  /* description in the help */
     enum format_unit unit;
     unsigned display; /* bits DISPLAY_… */
-    /* for people: by default shows less, as only the last layer, or the first of several numbers */
+    /* for people: shows less by default, such as only the last layer, or the first of several
+     * numbers */
     bool for_people;
     bool is_picture;
     bool for_files;    /* output is binary or large: refused on a terminal */
@@ -123,7 +125,8 @@ struct format {
     int (*check)(struct err *err); /* fails if programs or fonts are missing; NULL: no check */
 };
 
-/* Define a format in its file: FORMAT_ROW(csv, ".csv", "a table", UNIT_SHEET, .begin = …). */
+/* Define a format in the file that implements it: FORMAT_ROW(csv, ".csv", "a table", UNIT_SHEET,
+ * .begin = …). */
 #define FORMAT_ROW(name, ending, ...) \
     const struct format format_##name = {#name, NULL, ending, __VA_ARGS__};
 
@@ -149,18 +152,18 @@ struct target {
     const struct target_folder *folder; /* folder for the files; NULL: use the stream */
 };
 
-/* A report being written. */
+/* The state of writing a report. */
 struct writer {
     const struct format *format;
     struct stream *out;
     const struct report *report;
     const struct layout *layout;
-    /* the next sheet: `array`: index of its array; `sheet`: its index in this array */
+    /* the next sheet: `array` is the index of its array, `sheet` its index in this array */
     size_t array, sheet;
     struct json_writer json;
-    char separator, decimal;  /* characters for excel: between cells, and in decimal numbers */
-    struct buf line, columns; /* memory for the format's functions; released by the writer */
-    struct zip_writer zip;    /* for npz: the file; next, names and shapes of its tensors */
+    char separator, decimal;  /* for excel: cell separator and decimal mark; else 0 */
+    struct buf line, columns; /* buffers of the format; writer_release frees them */
+    struct zip_writer zip;    /* for npz: the file; `tensors` has names and shapes */
     const struct safetensors_tensor *tensors;
     struct folder_files *folder; /* the folder that is written; NULL: reports go to a stream */
     struct arena arena;
@@ -188,7 +191,7 @@ int report_write(const struct format *format, const struct target *target,
                  const struct report *report, const struct layout *layout, struct err *err);
 
 /* Write a manifest of files that a command has written, each with a table: the header of the
- * report, whose identity contains the provenance, and the list of files [count]. */
+ * report, whose identity contains the provenance, and the list of `count` files. */
 struct table_file {
     const char *name, *table;
 };
@@ -197,9 +200,9 @@ int manifest_write(struct stream *stream, const struct report *report,
 
 /* --- functions of the formats ----------------------------------------------------------------- */
 
-/* Write members of JSON for other documents: command and provenance (NULL: neither), model, texts
- * with their tokens, and selection; for a single array "layer": 3, "heads": [0, 2] (null if it has
- * no heads). */
+/* json_report_origin writes JSON members of a report: command and provenance (NULL: neither),
+ * model, texts with their tokens, and selection. json_report_selection writes the layer and heads
+ * of one array: "layer": 3, "heads": [0, 2] (null if it has no heads). */
 void json_report_origin(struct json_writer *json, const struct report *report,
                         const struct provenance *provenance);
 void json_report_selection(struct json_writer *json, const struct array *array);
@@ -207,7 +210,7 @@ void json_report_selection(struct json_writer *json, const struct array *array);
 /* Append a result, without tables and arrays, as one line of JSON: metadata for other formats. */
 void json_report_metadata(struct buf *out, const struct report *report);
 
-/* The name of a report's model; in figures and pages, as in the command line. */
+/* The name of a report's model as in the command line; report->model if the provenance lacks it. */
 const char *report_model_name(const struct report *report);
 
 /* Append {"provenance": …} without ids, as one line that is valid inside an HTML element, for

@@ -15,7 +15,7 @@ struct rest {
 
 typedef int char_class(int c); /* a function such as isalnum */
 
-/* The number of characters of a class that follow each other from offset `from` on. */
+/* The number of consecutive characters of a class, beginning at offset `from`. */
 static size_t run_of(const struct rest *rest, size_t from, char_class *is)
 {
     size_t size = from;
@@ -173,7 +173,7 @@ static void add_latex(struct buf *out, struct rest rest)
     while (rest.at < rest.end) {
         if ((rest.at == first || strchr(" (", rest.at[-1])) && add_fraction(out, &rest))
             continue;
-        /* LaTeX would join words without a space between them */
+        /* LaTeX ignores plain spaces, and would join the words */
         bool after_word =
             rest.at > first && (isalnum((unsigned char)rest.at[-1]) || rest.at[-1] == ')');
         if (after_word && *rest.at == ' ' && run_of(&rest, 1, isalnum)) {

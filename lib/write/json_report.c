@@ -151,7 +151,8 @@ static void put_input(struct json_writer *json, const char *name, const char *di
     json_put_close(json, '}');
 }
 
-/* Find the model of a report; NULL: the report has none or several. */
+/* Find the model of a report in the provenance; NULL: no model there has the report's model
+ * name. */
 static const struct model_hash *find_model(const struct report *report,
                                            const struct provenance *provenance)
 {
@@ -167,7 +168,7 @@ const char *report_model_name(const struct report *report)
     return model ? model->shown : report->model;
 }
 
-/* Open the provenance, up to the members that identify the report's model. */
+/* Open the provenance object and put its members, except the ids. The caller closes the object. */
 static void put_provenance(struct json_writer *json, const struct report *report,
                            const struct provenance *provenance)
 {
@@ -183,7 +184,7 @@ static void put_provenance(struct json_writer *json, const struct report *report
         return;
     json_put_open(json, "models", '[');
     for (const struct model_hash *each = provenance->models; each; each = each->next)
-        /* list only the report's model: a resumed batch opens other models before it */
+        /* in a batch, list only the report's model: a resumed batch opens other models before it */
         if (!provenance->is_batch || each == model)
             put_input(json, each->shown, each->digits);
     json_put_close(json, ']');
@@ -294,7 +295,7 @@ static void put_units(struct json_writer *json, const struct report *report)
 
 /* --- tensors ---------------------------------------------------------------------------------- */
 
-/* Put the axes of tensors that do not belong to a site. */
+/* Put the axes of tensors that do not belong to a site, or whose rows or columns are joined. */
 static void put_axes(struct json_writer *json, const struct report *report)
 {
     char name[SITE_NAME_BYTES];
@@ -339,7 +340,7 @@ static void put_formula(struct json_writer *json, const char *name, const char *
     json_put_close(json, '}');
 }
 
-/* Put the number of a row, or its vector, in a column. */
+/* Put the value of a column in one row: a number, or an array if the column has vectors. */
 static void put_vector(struct json_writer *json, const char *name, const struct column *column,
                        const float *values)
 {
@@ -406,8 +407,8 @@ static void put_working(struct json_writer *json, const struct table *table, str
     json_put_close(json, '}');
 }
 
-/* True if one of the first `count` tables has an operand called `name`, which has the same numbers
- * in all tables: a limit of queries, keys and values. */
+/* True if one of the first `count` tables has an operand called `name`, such as a limit to which
+ * queries, keys and values are clipped. It has the same numbers in all tables. */
 static bool is_given(const struct report *report, size_t count, const char *name)
 {
     for (size_t i = 0; i < count; i++)

@@ -55,7 +55,8 @@ static void markdown_note(struct buf *out, const char *text)
     formula_prose(out, text, markdown_symbol, markdown_word);
 }
 
-/* Append the title of an element of a vector column: $q_{0}$, $(k_{j})_{0}$, or only its number. */
+/* Append the title of an element of a vector column: $q_{0}$, $(k_{j})_{0}$ or, if the column has
+ * no symbol, only the element's number. */
 static void markdown_title(struct buf *out, const struct grid_slot *slot)
 {
     const char *symbol = slot->column->title;

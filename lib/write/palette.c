@@ -241,7 +241,7 @@ unsigned norm_level(const struct colour_norm *norm, float value)
 struct colour_norms norms_of(struct extent extent, bool fraction, const struct style *style,
                              bool dark)
 {
-    /* [one sign, both signs][light, dark background] */
+    /* default palettes, by [two_sided][dark] */
     static const char *const usual[2][2] = {{"blues", "night"}, {"blue-orange", "dusk"}};
     bool whole = fraction && !style->range_given && extent.low >= 0 && extent.high <= 1;
     struct extent range = style_has_bounds(style) ? style->bounds

@@ -1,4 +1,4 @@
-/* style.c: parses options of style. */
+/* style.c: parses the options of a style. */
 #include "write/style.h"
 
 #include <float.h>
@@ -112,7 +112,7 @@ static int parse_width(struct figure_form *form, const char *text, struct err *e
     return 0;
 }
 
-enum { AROUND_MAX = 8 }; /* bytes of --panel-labels before and after the letter, at most */
+enum { AROUND_MAX = 8 }; /* maximum bytes of --panel-labels, including the letter */
 
 static const char *letter_of(const char *pattern)
 {
@@ -151,7 +151,7 @@ static int parse_tokens(struct figure_form *form, const char *text, struct err *
     return 0;
 }
 
-/* Parse the place of a mark: LAYER.HEAD:ROW:COLUMN, LAYER:ROW:COLUMN or ROW:COLUMN. */
+/* Parse a mark: LAYER.HEAD:ROW:COLUMN, LAYER:ROW:COLUMN or ROW:COLUMN. */
 static bool parse_mark(struct cell_mark *mark, const char *text, size_t size)
 {
     int end = 0;
@@ -237,7 +237,7 @@ int style_read(struct style *style, const struct style_words *given, struct err 
         find(&palette, "--palette", NAMES(palette_rows, palette_count), words->palette, err))
         return -1;
     style->scale = (enum style_scale)scale;
-    style->range = (enum style_range)range; /* the words LOW:HIGH were handled above */
+    style->range = (enum style_range)range; /* RANGE_ALL if the range was LOW:HIGH */
     style->range_given = words->range;
     style->view = words->view ? (enum style_view)(view + 1) : VIEW_FIT;
     style->cells = words->cells ? (enum style_cells)(cells + 1) : CELLS_FIT;

@@ -21,7 +21,8 @@ struct colour {
 
 struct colour colour_of_hex(uint32_t hex); /* from a number such as 0x1a2b3c */
 
-struct colour colour_ink(struct colour ground); /* black or white, whichever has more contrast */
+struct colour colour_ink(struct colour ground); /* black or white, whichever contrasts more with
+                                                 * `ground` */
 
 /* The Oklab colour space is perceptually uniform. Lightness is 0 (black) to 1 (white). */
 struct oklab {
@@ -33,7 +34,8 @@ struct colour colour_of_oklab(struct oklab oklab); /* components outside of sRGB
 float oklab_distance(struct oklab a, struct oklab b);
 
 /* A palette is perceptually uniform. Its lightness is monotonic (from the middle to either end, if
- * two-sided): greyscale keeps the order. No palette relies on telling red from green. */
+ * two-sided), so that colours keep their order when printed in grey. No palette relies on telling
+ * red from green. */
 struct palette {
     const char *name;
     const char *about;
@@ -63,12 +65,13 @@ struct colour palette_line(size_t index, size_t count);
 
 enum style_scale { COLOURS_LINEAR, COLOURS_SQRT, COLOURS_LOG };
 
-/* Which numbers share one colour range: all, those in a head, or those in a row. */
+/* Which numbers share one colour range: all numbers, the numbers of a head, or the numbers of a
+ * row. */
 enum style_range { RANGE_ALL, RANGE_HEAD, RANGE_ROW };
 
-/* How figures show attention. VIEW_FIT: as suits the data. Lines connect queries to keys, with a
- * panel for each head or, in an overlay, one panel for all heads of a layer. Bars show the values
- * of largest magnitude, arrows show vectors of three numbers. */
+/* How figures show attention. VIEW_FIT chooses a view that suits the data. Lines connect queries to
+ * keys, with a panel for each head or, in an overlay, one panel for all heads of a layer. Bars show
+ * the values of largest magnitude, arrows show vectors of three numbers. */
 enum style_view { VIEW_FIT, VIEW_MATRIX, VIEW_LINES, VIEW_OVERLAY, VIEW_BARS, VIEW_ARROWS };
 
 /* What cells show. CELLS_FIT: figures show colours, and numbers if they fit; text shows numbers,
@@ -81,7 +84,7 @@ enum style_depth { DEPTH_NONE, DEPTH_256, DEPTH_FULL };
 /* How masked cells are drawn: hatched, or outside of the frame, which is then a triangle. */
 enum figure_mask { MASK_HATCH, MASK_TRIANGLE };
 
-/* Minimum and maximum of a range; low > high: empty. */
+/* Minimum and maximum of a range; low > high: the range is empty. */
 struct extent {
     float low, high;
 };
@@ -101,7 +104,7 @@ struct figure_form {
     /* font size in points, smaller for numbers in small cells; 0: depends on the kind of text */
     double font_size;
     const char *font;         /* font family; NULL: sans serif */
-    long long dpi;            /* resolution of PNG; 0: default */
+    long long dpi;            /* resolution of PNG in dots per inch; 0: default */
     const char *panel_labels; /* label of the first panel, such as "(a)"; NULL: no labels */
     enum figure_mask mask;
     bool has_token_range; /* show only tokens first_token to last_token */
@@ -121,18 +124,19 @@ struct style {
     const struct palette *palette; /* the palette; NULL: chosen by the numbers */
     /* without `palette`, choose a two-sided palette even if no number is negative */
     bool two_sided;
-    /* title of figures; NULL: model and text; "": none, only subtitles of attentions */
+    /* title of figures; NULL: model and text; "": no title, but subtitles that name attentions */
     const char *title;
     const char *language; /* language of figures, pages and explanations, as in HTML; NULL: en */
     bool hide_first;      /* pages begin without the first token, and can show it */
     enum style_depth depth;
-    bool dark; /* the background is dark: of the terminal, if that is known */
+    bool dark; /* the terminal is known to have a dark background */
     struct figure_form form;
 };
 
 extern const struct style style_default;
 
-/* Option values in the order of the enums; views and cells are without VIEW_FIT and CELLS_FIT. */
+/* Option values in the order of the enums; the names of views and cells omit VIEW_FIT and
+ * CELLS_FIT. */
 extern const char *const style_scale_names[3];
 extern const char *const style_range_names[3];
 extern const char *const style_view_names[5];
@@ -162,8 +166,8 @@ struct style_words {
     size_t mark_count;
 };
 
-/* Parse the options of a style. Its title and form.font_size may be set before. Errors are usage
- * errors. */
+/* Parse the options of a style. Its title and form.font_size may be set before the call. Errors are
+ * usage errors. */
 int style_read(struct style *style, const struct style_words *words, struct err *err);
 
 static inline bool style_is_untitled(const struct style *style)

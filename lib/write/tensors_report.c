@@ -6,8 +6,8 @@
  * without a stack, "result": the object that json writes, without its tensors. In npz this object
  * is the array `result`, a text: numpy reads every entry.
  *
- * A tensor with a name of another program has its axes there: first the batch, of size 1, and
- * [token, head, dim] for [head, token, dim]. */
+ * A tensor that is named as in another program has the axes of that program: first the batch, of
+ * size 1, and [token, head, dim] instead of [head, token, dim]. */
 #include <string.h>
 
 #include "format/npy.h"
@@ -104,7 +104,8 @@ static int array_begin(struct writer *writer, struct err *err)
     return tensors ? 0 : -1;
 }
 
-/* Set `*bytes` to values that can be written, and return their size; 0: wait for more heads. */
+/* Set `*bytes` to values that can be written, and return their size in bytes. 0: the values can
+ * only be written after more heads, or memory ran out. */
 static size_t next_values(const void **bytes, struct writer *writer, const struct sheet *sheet,
                           struct err *err)
 {

@@ -32,9 +32,9 @@ int text_end(struct stream *out, struct buf *line, struct err *err);
 /* Write a text as it is; -1 if memory ran out. */
 int text_send(struct stream *out, const struct buf *text, struct err *err);
 
-/* Write a text, beginning at `column`, in lines of at most `width` columns (or one word). Lines
- * break at spaces and around wide characters, and then begin with `indent`; after newlines they
- * begin without it. */
+/* Write a text, beginning at `column`, in lines of at most `width` columns; only a longer word
+ * exceeds them. Lines break at spaces and around wide characters, and then begin with `indent`;
+ * after newlines they begin without it. */
 void text_wrap(struct stream *out, const char *text, size_t column, size_t indent, size_t width);
 
 /* The displayed positions of an axis: `front` from its start and `back` from its end, with a slot
@@ -45,7 +45,8 @@ struct text_cut {
 };
 
 /* text_cut_to shows at most `shown` positions, but at least 2. text_cut_lines shows as many as fit
- * into `lines` with the ellipsis (0: unlimited); lines + 1 if the ellipsis would hide only one. */
+ * into `lines` with the ellipsis (0: unlimited). If there are `lines` + 1, it shows all: omitting
+ * rows costs a line, which says how many are shown. */
 struct text_cut text_cut_to(size_t size, size_t shown);
 struct text_cut text_cut_lines(size_t size, size_t lines);
 
@@ -69,25 +70,27 @@ static inline bool column_is_text(const struct column *column)
     return column->kind == COLUMN_TEXT || column->kind == COLUMN_LABEL;
 }
 
-/* The text of a cell as people read it; a number is written into `text`; "": missing. */
+/* The text of a cell as people read it; a number is written into `text`. "": the value is
+ * missing. */
 enum { TEXT_CELL_BYTES = 64 };
 const char *text_of_cell(char text[TEXT_CELL_BYTES], const struct column *column, size_t row,
                          bool brief);
 
-/* The value of a fact as people read it; a number is written into `number`. NULL: no value, or not
- * for people. */
+/* The value of a fact as people read it; a number is written into `number`. NULL: the fact has no
+ * value, or is not for people. */
 const char *text_of_fact(char number[NUM_SIZE_BYTES], const struct column *fact);
 
 /* text_titles appends the title lines of a page: the model with its mechanism, the text (numbered
  * if there are several) and other texts. text_titles_write writes them, shortened to the width of
- * the page, and below them the subject in wrapped lines; the subject may end in a number. */
+ * the page, and below them report->about in wrapped lines. */
 void text_titles(struct buf *lines, const struct report *report, const struct layout *layout);
 int text_titles_write(struct stream *out, const struct report *report, const struct layout *layout,
                       struct err *err);
 
 /* --- formulas (formula.c) -----------------------------------------------------------------------
  *
- * In the notation of a terminal, k_j, e^(x - max), √(σ² + ε), as HTML and as LaTeX. */
+ * Functions that convert formulas from the notation of a terminal, such as k_j, e^(x - max) and
+ * √(σ² + ε), to HTML and LaTeX. */
 
 /* appends a text with its markup escaped */
 void html_text(struct buf *out, const char *text, size_t size);
@@ -96,6 +99,6 @@ void html_formula(struct buf *out, const char *formula);
 void latex_math(struct buf *out, const char *formula);
 
 /* Append a sentence. `symbol` writes words such as W_q, unless a ' is before them; `other` writes
- * the rest. */
+ * all other words. */
 typedef void write_word(struct buf *out, const char *word, size_t size);
 void formula_prose(struct buf *out, const char *sentence, write_word *symbol, write_word *other);

@@ -59,7 +59,7 @@ void text_shorten(struct buf *line, size_t width)
 {
     static const char reset[] = "\x1b[0m"; /* the code that ends colours */
     size_t columns = 0;
-    size_t end = 0; /* end of the text before the ellipsis */
+    size_t end = 0; /* offset at which the ellipsis begins */
     bool coloured = false, coloured_at_end = false;
     for (size_t at = 0, length; at < line->size && columns <= width; at += length) {
         length = terminal_colour(line->bytes + at, line->size - at);
@@ -101,8 +101,8 @@ int text_end(struct stream *out, struct buf *line, struct err *err)
     return 0;
 }
 
-/* The bytes before the next position at which a line may end: a space, a newline, or next to a wide
- * character, except before closing and after opening punctuation. */
+/* The number of bytes before the next position at which a line may end: a space, a newline, or next
+ * to a wide character, except before closing and after opening punctuation. */
 static size_t unbroken(const char *text)
 {
     size_t end = strcspn(text, " \n"), size = utf8_grapheme(text, end);
@@ -156,7 +156,7 @@ struct text_cut text_cut_to(size_t size, size_t shown)
 
 struct text_cut text_cut_lines(size_t size, size_t lines)
 {
-    /* true if all fit; else one more line says how many rows are shown */
+    /* true if all rows fit; omitting rows costs a line, which says how many are shown */
     bool all = lines == 0 || size <= lines + 1;
     return text_cut_to(size, all ? size : lines - 1);
 }

@@ -53,7 +53,7 @@ static int step_of(uint8_t byte)
 static void set_heat(struct buf *line, struct text_heat *heat, unsigned level)
 {
     struct colour ground = heat->ramp.colours[level];
-    /* index of white or black, the same in any theme */
+    /* terminal colour 231 is white and 16 is black, in any theme */
     int letters = colour_ink(ground).red ? 231 : 16;
     if (!heat->colours || level == heat->set)
         return;
@@ -138,7 +138,7 @@ struct line_cell {
     bool tight;    /* colour only the number and the space before it */
 };
 
-/* A table that is written line by line. An error of memory is kept until the table is closed. */
+/* A table that is written line by line. If memory runs out, line_close fails. */
 struct line_writer {
     struct stream *out;
     size_t page;            /* width of the page in columns; longer lines are shortened */
@@ -154,8 +154,8 @@ static void line_gap(struct line_writer *lines, size_t gap)
     text_blanks(&lines->line, gap);
 }
 
-/* Append a cell: `text`; the contents of `cell`; or a number with the colour or shade of its level,
- * without digits if `heat` has none. */
+/* line_text appends `text` as a cell. line_put appends the contents of `cell`. line_heated appends
+ * a number with the colour or shade of its level, without digits if `heat` has none. */
 static void line_text(struct line_writer *lines, const struct line_cell *column, const char *text)
 {
     line_gap(lines, column->gap);
@@ -226,7 +226,7 @@ static int line_close(struct line_writer *lines, struct err *err)
 
 enum { GAP = 2, SHRINK_LEAST = 4 };
 
-/* in units of the last decimal: smaller numbers are written as 1.2e-05 */
+/* numbers below half a unit of the last decimal are written as 1.2e-05 */
 static const double SMALL = 0.5;
 
 struct shown_column {
@@ -277,8 +277,9 @@ static bool has_controls(const char *text)
     return *text;
 }
 
-/* The column; or, if some text contains a newline or another control character, a copy with its
- * texts in visible form: a name from a file could look like more rows. NULL on failure. */
+/* Return the column or, if one of its texts contains a newline or another control character, a copy
+ * with its texts in visible form; otherwise a name from a file could look like more rows. NULL on
+ * failure. */
 static const struct column *visible_column(const struct column *column, size_t rows,
                                            struct arena *arena, struct err *err)
 {
@@ -377,7 +378,7 @@ static void fit(struct shown_table *shown, bool brief)
     }
 }
 
-/* Make columns that can shrink narrower, to fit the page, or to a quarter of the page if the table
+/* Narrow the columns that can shrink: to fit the page, or to a quarter of the page if the table
  * needs several blocks anyway. Other texts are at most as wide as the space after the keys. */
 static void shrink(struct shown_table *shown)
 {
@@ -528,22 +529,22 @@ int table_text_write(struct stream *out, const struct table *table, const struct
 
 enum {
     TEXT_GAP = 2,       /* number of spaces before a column of numbers */
-    TEXT_HEAT = 2,      /* columns of a cell without digits: such cells are roughly square */
+    TEXT_HEAT = 2,      /* width of a cell without digits: such cells are roughly square */
     TEXT_BLOCK_GAP = 4, /* number of spaces between heads that are side by side */
     TEXT_LABEL_MAX = 16,
     TEXT_CORNER_BYTES = 24,
-    TEXT_SECOND = 2,    /* columns of " │" before the second text of a pair */
+    TEXT_SECOND = 2,    /* width of " │" before the second text of a pair */
     HEADING_INDENT = 2, /* indent of the continuation lines of a heading, on a narrow page */
 };
 
 struct matrices {
-    const struct sheet *sheets; /* [count] a sheet for each head, coloured by `norms` */
+    const struct sheet *sheets; /* `count` sheets, one for each head, coloured by `norms` */
     struct colour_norm *norms;
     size_t count;
     struct line_writer lines;
     struct text_heat heat;
     struct text_cut rows, columns;
-    /* forms of the row label, a number, and the ellipsis (`between`) */
+    /* layouts of the row label, a number, and the ellipsis (`between`) */
     struct line_cell label, cell, between;
     size_t index_width;   /* width of the numbers before labels; 0: labels have no numbers */
     struct extent extent; /* range of the visible numbers; 0 to 0 if there are none */
@@ -559,7 +560,7 @@ static bool begins_second(const struct axis *axis, const struct text_cut *cut, s
            text_cut_place(cut, slot - 1) < axis->second;
 }
 
-/* The corner above a sheet: "head 3", "kv_head 1", or "" for a sheet without a head. */
+/* The text in the corner above a sheet: "head 3", "kv_head 1", or "" for a sheet without a head. */
 static const char *text_corner(char corner[TEXT_CORNER_BYTES], const struct sheet *sheet,
                                const char *language)
 {
@@ -589,7 +590,7 @@ static size_t slots_width(const struct matrices *matrices)
     return places * (matrices->cell.gap + matrices->cell.width) + between + second;
 }
 
-/* If all columns fit only closer together, reduce the gaps; else omit the columns that do not fit.
+/* If all columns fit only with smaller gaps, reduce the gaps; if they still do not fit, omit some.
  * If there is space, widen columns up to the longest label. */
 static void fit_columns(struct matrices *matrices, size_t page)
 {
@@ -597,7 +598,7 @@ static void fit_columns(struct matrices *matrices, size_t page)
     const size_t gap = matrices->cell.gap;
     size_t slot = gap + matrices->cell.width;
     size_t label = matrices->label.width + (columns->second ? TEXT_SECOND : 0);
-    size_t beside = label + gap + 1; /* columns of the label and the ellipsis */
+    size_t beside = label + gap + 1; /* width of the label and the ellipsis */
     matrices->columns = text_cut_to(columns->size, columns->size);
     bool fits = page == 0 || matrices->label.width + slots_width(matrices) <= page;
     if (!fits && gap > 1) {
@@ -696,8 +697,8 @@ static int write_heading(const struct matrices *matrices, size_t width, struct e
     return failed;
 }
 
-/* Append the label of a column or, above narrow cells, its number; if there are many columns, only
- * every fifth. */
+/* Append the label of a column or, above narrow cells, its number. If there are more than 10 narrow
+ * columns, only every fifth has a number. */
 static void add_title(struct matrices *matrices, const struct axis *columns, size_t column)
 {
     struct buf *cell = &matrices->lines.cell;
@@ -705,7 +706,8 @@ static void add_title(struct matrices *matrices, const struct axis *columns, siz
     if (!matrices->index_width)
         text_label(cell, columns, column, matrices->cell.width);
     else if (columns->first + columns->size <= 10 || number % 5 == 0)
-        buf_format(cell, "%zu", number % 100); /* more numbers would touch each other */
+        buf_format(cell, "%zu", number % 100); /* a narrow cell is two columns wide: room for two
+                                                * digits */
     line_put(&matrices->lines, &matrices->cell);
 }
 
@@ -769,7 +771,7 @@ static void add_line(struct matrices *matrices, size_t index, int which)
     }
 }
 
-/* Write a line of all sheets from `first` to before `end`, which are side by side. */
+/* Write one line across the sheets `first` to `end` - 1, which are side by side. */
 static void write_line(struct matrices *matrices, size_t first, size_t end, int which)
 {
     for (size_t i = first; i < end; i++) {

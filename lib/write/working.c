@@ -17,8 +17,9 @@ enum {
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-/* Make all lines of a grid, also LINE_HEADINGS. Keys have lines only if pages show them, or for the
- * sink; a brief matrix has only its first and last rows. */
+/* Make all lines of a grid, including LINE_HEADINGS. A table of keys has a line for each key in
+ * chapter->shown, and for the sink if there is one; a brief matrix has only its first and last
+ * rows. */
 static int make_lines(struct grid *grid, struct arena *arena, struct err *err)
 {
     const struct table *table = grid->table;
@@ -65,7 +66,7 @@ static size_t elements_of(const struct column *column)
     return column->width ? column->width : 1;
 }
 
-/* A number in a line: of a row, or of the total. NAN: there is none. */
+/* The number of a column in a line, which is a row or the total; NAN: the line has no number. */
 static float number_of(const struct column *column, const struct grid_line *line, size_t element)
 {
     if (line->kind == LINE_ROW)
@@ -73,8 +74,8 @@ static float number_of(const struct column *column, const struct grid_line *line
     return line->kind == LINE_TOTAL && column->total ? column->total[element] : NAN;
 }
 
-/* The layout of a column's cells, for any width of the page: the format and the width of the widest
- * number. */
+/* The layout of a column's cells, which does not depend on the width of the page: the number format
+ * and the width of the widest number. */
 struct cell_format {
     struct numeral numeral;
     size_t width;
@@ -233,7 +234,7 @@ void grid_cell(struct buf *out, const struct grid *grid, const struct grid_line 
     const struct column *column = slot->column;
     const struct sheet *sheet = grid->sheet;
     char digits[NUMERAL_BYTES], text[TEXT_CELL_BYTES];
-    const char *shown = NULL; /* text of the cell */
+    const char *shown = NULL; /* text of the cell; NULL: the cell has a number or is empty */
     float value = NAN;
     if (slot->kind == SLOT_BAR)
         return;

@@ -17,7 +17,7 @@ enum {
 
 enum line_kind {
     LINE_HEADINGS, /* line of symbols of vectors, and "4 of 64"; omitted if all are empty */
-    LINE_TITLES,   /* line of element numbers, labels of a matrix, and titles of single columns */
+    LINE_TITLES,   /* line of element numbers, column labels of a matrix, or titles of columns */
     LINE_ROW,
     LINE_GAP, /* line that stands for omitted rows */
     LINE_TOTAL,
@@ -47,7 +47,7 @@ struct grid_slot {
 struct grid {
     /* the table; for a matrix, a table of one column, whose vectors are the rows */
     const struct table *table;
-    const struct sheet *sheet;     /* the matrix; NULL: a table */
+    const struct sheet *sheet;     /* the matrix; NULL: the grid is a table */
     const struct chapter *chapter; /* chapter of a table with its working; NULL: no working */
     const char *language;
     bool is_brief;      /* only the first and the last rows of a long list are shown */
@@ -71,9 +71,9 @@ struct notation {
     void (*symbol)(struct buf *out, const char *text);
     /* writes a text; NULL: texts are written as they are */
     void (*text)(struct buf *out, const char *text, size_t size);
-    /* minus infinity in a table with its working; NULL: written as a number */
+    /* text for minus infinity in a table with its working; NULL: write it as a number */
     const char *infinity;
-    bool shows; /* invisible characters are shown in cells; in titles and facts, always */
+    bool shows; /* cells show invisible characters as signs */
 };
 
 /* Append the text of a cell. If the cell is empty or a bar, append nothing. */
@@ -87,7 +87,7 @@ enum piece {
     PIECE_DOCUMENT, /* title of a document with chapters */
     PIECE_SUBJECT,  /* first title line of a document without chapters */
     PIECE_LINE,     /* further title line */
-    PIECE_CHAPTER,  /* title of a chapter in a list */
+    PIECE_CHAPTER,  /* title of one of several chapters */
     PIECE_MATRIX,   /* title of a matrix */
     PIECE_HEADING,  /* line above a table */
     PIECE_REMARK,   /* note below a table */
@@ -101,8 +101,8 @@ enum piece {
 struct document;
 
 /* A markup language: texts between marks, and tables `| a | b |`. It needs the marks of
- * PIECE_SUBJECT and PIECE_MATRIX, `fact`, `texts`, `numbers` and notation.text. Members that are
- * "of a working" are for explain. */
+ * PIECE_SUBJECT and PIECE_MATRIX, `fact`, `texts`, `numbers` and notation.text. Only explain needs
+ * the members for "a table with its working". */
 struct markup {
     /* marks before and after a text on lines of its own; NULL: no mark */
     const char *marks[PIECES][2];
@@ -162,7 +162,7 @@ void chapter_words(struct buf *out, const struct chapter *chapter, const char *s
                    const char *language);
 
 /* document_facts writes the facts about the model and its texts. document_chapter_facts writes the
- * facts about the chapter's query and, if not all keys are displayed, their number. */
+ * facts about the chapter's query and, if some keys are omitted, how many keys are shown. */
 void document_facts(struct document *document);
 void document_chapter_facts(struct document *document);
 

@@ -23,7 +23,7 @@
 
 enum {
     INDENT = 3,
-    WRAPPED = 5, /* columns of indent of continuation lines */
+    WRAPPED = 5, /* indent of continuation lines, in columns */
 };
 
 static void plain_rule(struct buf *line, size_t columns)
@@ -104,7 +104,7 @@ static void plain_piece(struct document *document, enum piece piece, const char 
     text_wrap(document->out, text, INDENT, WRAPPED, document->layout->columns);
 }
 
-/* Write the query of a chapter and, if not all of its keys are shown, their number. */
+/* Write the query of a chapter and, if some of its keys are omitted, how many are shown. */
 static void plain_chapter(struct document *document)
 {
     const struct chapter *chapter = document->chapter;

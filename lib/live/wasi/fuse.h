@@ -28,8 +28,9 @@ static inline v128_t fuse_pair(v128_t b, const float *a, const float *c)
     return wasm_f64x2_add(product, wasm_f64x2_promote_low_f32x4(wasm_v128_load64_zero(c)));
 }
 
-/* Four numbers. Rounding the sums a second time, to floats, can be wrong only halfway between two
- * floats and where floats are subnormal or 0: `doubt` marks these. */
+/* b · a + c for four numbers, as floats. Rounding the sums a second time, to floats, can be wrong
+ * only halfway between two floats and where floats are subnormal or 0: `doubt` marks these
+ * numbers. */
 static inline v128_t fuse_four(v128_t b, const float *a, const float *c, v128_t *doubt)
 {
     v128_t sums[] = {fuse_pair(b, a, c), fuse_pair(b, a + 2, c + 2)};

@@ -1,7 +1,8 @@
 /* lacks.h: POSIX functions that WASI lacks, for a system without links and signals and with one
- * thread; build.sh includes it before all other code. And fmaf, for which WebAssembly has no
- * instruction: the same bits in plain arithmetic that compilers can vectorise; the functions of
- * portable_math.h, computed one at a time, use a version with a rarely taken branch. */
+ * thread; build.sh includes it before all other code. It also defines fmaf, for which WebAssembly
+ * has no instruction, in plain arithmetic that gives the same bits and that compilers can
+ * vectorise. The functions of portable_math.h, which are computed one at a time, use a version with
+ * a rarely taken branch. */
 #pragma once
 
 #include <__typedef_sigset_t.h>

@@ -1,9 +1,9 @@
-/* pthread.h: threads for WASI, which has only one: starting another fails, and then
- * lib/math/machine.c runs on one. */
+/* pthread.h: threads for WASI, which has only one thread. Starting another thread fails, and
+ * lib/math/machine.c then runs on one. */
 #pragma once
 
 #include <errno.h>
-#include <sys/types.h> /* the names of types are there */
+#include <sys/types.h> /* defines the types, such as pthread_t */
 
 #define PTHREAD_ONCE_INIT 0
 

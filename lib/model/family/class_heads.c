@@ -40,7 +40,8 @@ void class_head_take(struct config *config, const struct classifier *head, size_
     if (head->answers && config->answers != ANSWER_OF_EACH)
         config->answers = head->answers;
     config->tied = false;
-    config->logit_cap = config->logit_divisor = 0; /* these belong to logits of words */
+    config->logit_cap = config->logit_divisor = 0; /* only logits of tokens have a cap or a
+                                                    * divisor */
     config->end_activation = head->activation ? head->activation : config->class_activation;
 }
 

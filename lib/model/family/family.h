@@ -44,10 +44,11 @@ struct family_row {
 };
 
 struct family_names {
-    /* Begins all names except for SLOT_TRANSFORM to SLOT_UNEMBED_BIAS; some files lack it. */
+    /* The beginning of all names, except the names of SLOT_TRANSFORM to SLOT_UNEMBED_BIAS; some
+     * files lack it. */
     const char *prefix;
-    /* What comes before the number of a layer: of the text, of its encoder (or NULL); {g}: the
-     * number of the layer's group. */
+    /* The part of a name before a layer's number: `layers` in the text's layers, `source_layers` in
+     * its encoder's (NULL: there is no encoder). {g} is the number of the layer's group. */
     const char *layers, *source_layers;
     const char *wrapper;             /* a word that files may have before or after `prefix`, or
                                          * NULL */
@@ -59,8 +60,8 @@ struct family_names {
 struct reading;
 
 struct family {
-    const char *name; /* the model_type; a variant of a family is the next row, and has the same
-                       * name or one with a space */
+    const char *name; /* the model_type. The rows after a family may be its variants, which have the
+                       * same name, or the name and more words */
     const struct family_names *names;
     void (*settle)(struct reading *reading); /* reads keys that a row cannot express, or NULL */
     const struct config *defaults;
@@ -75,8 +76,8 @@ struct family {
     const char *width_key;             /* key with the number of rotated channels, or NULL */
     bool wrapped;                      /* the keys of the text model are in the object
                                         * "text_config" */
-    bool nested_share;                 /* the share is only read in objects of the rotary
-                                        * embedding */
+    bool nested_share;                 /* the share of rotated channels is only read in objects of
+                                        * the rotary embedding */
     bool rounds_share; /* if the share gives an odd number of channels it is rounded up */
     bool by_file;      /* a variant that is chosen if a file has all names that only the variant
                         * has */
@@ -98,8 +99,7 @@ extern const struct family family_own[], family_decoders[], family_encoders[], f
  * family. */
 #define GGUF_SHARE "rotary_share"
 
-/* The family with this index, where one index counts the families of all lists; NULL: there are no
- * more. */
+/* The family with this index, counted through all lists; NULL: there are no more families. */
 const struct family *family_at(size_t index);
 
 /* Find a family by its model_type; NULL if there is none. */
@@ -126,7 +126,8 @@ struct family_trial {
     struct json *lists[FAMILY_VALUES]; /* values for keys that have a list */
 };
 
-/* Begin trials of a model with `layers` layers; end them, which frees their memory. */
+/* family_trial_begin: begin trials of a model with `layers` layers. family_trial_end: free the
+ * memory of the trials. */
 int family_trial_begin(struct family_trial *trial, size_t layers, struct err *err);
 void family_trial_end(struct family_trial *trial);
 
@@ -154,11 +155,11 @@ struct classifier {
 
 extern const struct classifier classifiers[];
 
-/* Give a config a classifier with `count` classes. Which biases it has stays as it was. */
+/* Give a config a classifier with `count` classes. config->biases stays as it was. */
 void class_head_take(struct config *config, const struct classifier *head, size_t count);
 
-/* The classifier of the class of transformers that classifies sequences with a config's family;
- * NULL: it is not known. */
+/* The classifier that models of a config's family have in transformers to classify sequences; NULL:
+ * it is not known. */
 const struct classifier *classifier_of_sequences(const struct config *config);
 
 /* If config.json names a class of transformers that classifies sequences, give the config its
@@ -203,7 +204,7 @@ void family_layout(struct family_layout *layout, struct slot slot, const struct 
  * is no window, cap, scaling or token; num_key_value_heads, head_dim and rotary_dim follow from
  * other sizes. If None would fail in transformers, null is treated as absent. */
 
-/* The state while a config is read: readers of keys get it, and continue after an error. */
+/* What the readers of keys share while a config is read. */
 struct reading {
     struct config *config;
     const struct json *root;
@@ -229,12 +230,12 @@ double family_number(struct reading *reading, const char *key, double min, doubl
                      double otherwise);
 double family_positive(struct reading *reading, const char *key, double otherwise);
 const char *family_text(struct reading *reading, const char *key, const char *otherwise);
-/* NULL: the key is absent */
+/* Read a list; NULL: the key is absent. */
 const struct json *family_list(struct reading *reading, const char *key);
-/* NULL: the key is absent */
+/* Read an object; NULL: the key is absent. */
 const struct json *family_object(struct reading *reading, const char *key);
 
-/* The value of a key that may be of several types; NULL: it is absent or null. */
+/* The value of a key that may be of several types; NULL: the key is absent or null. */
 const struct json *family_given(struct reading *reading, const char *key);
 
 /* From now on read keys from the object that is the value of `key`, if there is one. Returns the
@@ -280,7 +281,7 @@ void family_local_rotary(struct reading *reading, const char *theta_key, double 
 bool family_is_for(const struct reading *reading, const char *task);
 
 /* Read the rotary embedding of a kind of layers, such as "full_attention", from "rope_parameters",
- * for heads of `width` channels. If only a share of the pairs is rotated, its kind is
+ * for heads of `width` channels. If only a share of the pairs is rotated, its scaling is
  * proportional. */
 void family_kind_rotary(struct reading *reading, struct rotary *rotary, const char *kind,
                         size_t width, double theta, double share);

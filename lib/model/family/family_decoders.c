@@ -181,7 +181,7 @@ void family_settle_qkv_bias(struct reading *r)
 }
 
 /* Set the scaling that a family has by default. False: config.json has an object of scaling, which
- * counts instead. */
+ * is used in place of the default. */
 bool family_default_scaling(struct reading *r, enum rotary_scaling scaling, double factor,
                             double positions)
 {
@@ -224,8 +224,8 @@ void family_settle_ernie(struct reading *r)
     family_bias(r, "use_bias", BIASED_ALL);
 }
 
-/* Give a window to all layers but each n-th (`otherwise`: the default of n), or as "layer_types"
- * says. */
+/* Read which layers have a window: those that "layer_types" says or, without this list, all layers
+ * but each n-th. `otherwise`: the default of n. */
 static void settle_pattern(struct reading *r, size_t otherwise)
 {
     struct config *c = r->config;
@@ -240,18 +240,19 @@ static void settle_pattern(struct reading *r, size_t otherwise)
             c->layer_flags[i] |= LAYER_WINDOW;
 }
 
-/* As in transformers 5, "rope_scaling", and "rope_theta" outside "rope_parameters", are only for
- * layers without a window. */
+/* Read OLMo 3. As in transformers 5, "rope_scaling", and "rope_theta" outside of "rope_parameters",
+ * are only for layers without a window. */
 static void settle_olmo3(struct reading *r)
 {
     struct config *c = r->config;
     family_settle_llama(r);
     settle_pattern(r, 4);
-    /* the key of a config from a GGUF file */
+    /* only a config from a GGUF file has this key */
     family_local_rotary(r, "rope_local_base_freq", c->family->theta, false);
 }
 
-/* If the model has a window, layers without the window have no rotary embedding. */
+/* Read the windows of EXAONE 4 and Cohere 2. If the model has a window, layers without the window
+ * have no rotary embedding. */
 static void settle_exaone4(struct reading *r)
 {
     settle_pattern(r, 4);
@@ -296,8 +297,8 @@ static void settle_ministral(struct reading *r)
     family_windows(r, 0, 1);
 }
 
-/* If "use_sliding_window" is true, layers have a window as "layer_types" says; without that key,
- * all layers from "max_window_layers" on have one. */
+/* If "use_sliding_window" is true, layers have a window as "layer_types" says; without
+ * "layer_types" all layers from "max_window_layers" on have a window. */
 void family_settle_switched_window(struct reading *r)
 {
     struct config *c = r->config;
@@ -332,9 +333,9 @@ void family_settle_granite(struct reading *r)
     c->logit_divisor = (float)family_positive(r, "logits_scaling", 1);
 }
 
-/* "no_rope_layers" says of each layer whether it has a rotary embedding (1) or none (0); without
- * this list, every n-th layer has none. Without "layer_types", "use_sliding_window" gives a window
- * to the layers without a rotary embedding. */
+/* Read SmolLM3. "no_rope_layers" says of each layer whether it has a rotary embedding (1) or none
+ * (0); without this list, every n-th layer has none. Without "layer_types", "use_sliding_window"
+ * gives a window to the layers without a rotary embedding. */
 static void settle_smollm3(struct reading *r)
 {
     struct config *c = r->config;
@@ -403,7 +404,7 @@ static void settle_gemma2(struct reading *r)
     family_windows(r, 0, 2);
 }
 
-/* Layers with a window have another rotary embedding, and scores have no cap. */
+/* Read Gemma 3. Layers with a window have another rotary embedding, and scores have no cap. */
 static void settle_gemma3(struct reading *r)
 {
     settle_gemma_scores(r);
@@ -469,7 +470,7 @@ static void read_wide_heads(struct reading *r)
                 c->wide.kv_heads, c->n_head);
 }
 
-/* Read the keys of inputs that each layer has of its own, and of layers that read an earlier
+/* Read the keys of the layers' extra inputs (config.given), and of layers that read an earlier
  * layer's keys and values. `borrowing`: the default number of such layers. */
 static void settle_gemma_layers(struct reading *r, long long borrowing)
 {
@@ -502,7 +503,8 @@ static void settle_gemma_layers(struct reading *r, long long borrowing)
                         "earlier tokens: vision or null");
 }
 
-/* Give a window to all layers but each n-th, or as "layer_types" says. */
+/* Read which layers have a window: those that "layer_types" says or, without this list, all layers
+ * but each n-th. */
 static void read_kinds(struct reading *r, size_t n)
 {
     struct config *c = r->config;
@@ -577,8 +579,8 @@ static void settle_gemma3n(struct reading *r)
                                                              * transformers */
 }
 
-/* The unembedding is tied to the embedding if the file has none, whatever "tie_word_embeddings"
- * says. */
+/* Read Mistral 3. Its unembedding is tied to the embedding only if the file has no unembedding,
+ * whatever "tie_word_embeddings" says. */
 static void settle_mistral3(struct reading *r)
 {
     family_settle_window(r);
@@ -711,7 +713,7 @@ static void settle_falcon(struct reading *r)
 }
 
 /* Read a list of "local" and "global" layers `times` times, and give local layers a window. False:
- * there are more items than layers, or another word. */
+ * the list has more items than there are layers, or a word other than these two. */
 static bool add_local_layers(struct config *c, const struct json *list, size_t *layer,
                              long long times)
 {

@@ -152,7 +152,8 @@ static void settle_any_bert(struct reading *r)
     c->activation = type[0] == 'g' ? ACTIVATION_GELU : ACTIVATION_RELU;
 }
 
-/* Read the keys that the authors' code has. Options that no published model uses are refused. */
+/* Read Nomic BERT, by the keys of its authors' code. Options that no published model uses are
+ * refused. */
 static void settle_nomic(struct reading *r)
 {
     static const char *const unused[] = {
@@ -193,7 +194,7 @@ static void settle_roberta(struct reading *r)
     count_positions(r, family_integer(r, "pad_token_id", 0, DIMENSION_MAX, 1));
 }
 
-/* Positions are learned or, if "position_embedding_type" says so, rotary embeddings. */
+/* Read ESM. Positions are learned or, if "position_embedding_type" says so, rotary embeddings. */
 static void settle_esm(struct reading *r)
 {
     static const char key[] = "position_embedding_type";
@@ -217,7 +218,7 @@ static void settle_esm(struct reading *r)
                                 "true, found nothing");
 }
 
-/* The padding token has the id 1, whatever "pad_token_id" says. */
+/* Read MPNet. Its padding token has the id 1, whatever "pad_token_id" says. */
 static void settle_mpnet(struct reading *r)
 {
     struct config *c = r->config;
@@ -328,8 +329,8 @@ static void settle_deberta(struct reading *r)
                         kernel);
 }
 
-/* ALBERT: a group of layers is run several times with the same parameters before the next group
- * is. */
+/* Read ALBERT: a group of layers runs several times, with the same parameters, before the next
+ * group runs. */
 static void settle_albert(struct reading *r)
 {
     struct config *c = r->config;
@@ -345,7 +346,8 @@ static void settle_albert(struct reading *r)
                 CONFIG_FLAGS_MAX, c->n_group, c->n_layer);
 }
 
-/* Layers with a window have another base of the rotary embedding; layer 0 has no first norm. */
+/* Read ModernBERT. Layers with a window have another base of the rotary embedding; layer 0 has no
+ * first norm. */
 static void settle_modernbert(struct reading *r)
 {
     struct config *c = r->config;

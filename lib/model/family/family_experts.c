@@ -107,7 +107,7 @@ void family_read_experts(struct reading *r, const char *experts, const char *cho
     struct config *c = r->config;
     struct mixture *m = &c->mixture;
     const struct family *next = c->family + 1;
-    /* transformers 5 has the second name */
+    /* transformers 5 writes the second name */
     const char *const names[FAMILY_NAMES_MAX] = {experts, "num_local_experts"};
     m->experts = (size_t)family_named(r, names, 1, DIMENSION_MAX, (double)m->experts);
     usual = chosen ? family_size(r, chosen, usual) : usual;
@@ -265,7 +265,8 @@ static void settle_gpt_oss(struct reading *r)
     family_default_scaling(r, ROTARY_YARN, 32, 4096);
 }
 
-/* Whether a deepseek_v2 chooses among all experts although config.json states groups. */
+/* Whether a model of type deepseek_v2 chooses among all experts, although config.json states
+ * groups. */
 static bool chooses_greedily(struct reading *r)
 {
     return strcmp(family_text(r, "topk_method", "greedy"), "greedy") == 0;
@@ -380,7 +381,7 @@ void family_read_mlp_layers(struct reading *r, size_t chosen)
                 c->n_layer);
 }
 
-/* If "mlp_layer_types" is absent all layers but the first have experts. */
+/* Read GLM 4.7 Flash. If "mlp_layer_types" is absent all layers but the first have experts. */
 static void settle_glm4_moe_lite(struct reading *r)
 {
     family_read_grouped(r, 1, 4, 1);

@@ -385,7 +385,7 @@ static void read_scaling(struct reading *r, const struct json *scaling, struct r
         rotary->growth = family_number(r, "llama_4_scaling_beta", 0, 1e6, 0);
     long long trained = family_integer(r, "original_max_position_embeddings", 1, DIMENSION_MAX, 0);
     r->root = root;
-    if (rotary->scaling >= ROTARY_LLAMA3) /* the key outside the object counts */
+    if (rotary->scaling >= ROTARY_LLAMA3) /* the key outside of the object has precedence */
         trained = family_integer(r, "original_max_position_embeddings", 1, DIMENSION_MAX,
                                  trained ? trained : r->config->family->trained_positions);
     r->root = scaling;
@@ -582,7 +582,7 @@ static void refuse_kv_heads(struct reading *r)
                 kv_heads, heads, c->n_head, c->n_kv_head);
 }
 
-/* Fill in the sizes that were not given, and refuse those that contradict each other. */
+/* Fill in the sizes that were not given, and refuse sizes that contradict each other. */
 static void settle_sizes(struct reading *r)
 {
     struct config *c = r->config;
@@ -743,8 +743,8 @@ void family_read_causal(struct reading *r)
                       * before it */
 }
 
-/* Read "intermediate_size" if it is a list, with the MLP's width for each layer; false: it is
- * not. */
+/* Read "intermediate_size" if it is a list, with the MLP's width for each layer; false: it is no
+ * list. */
 static bool read_inners(struct reading *r)
 {
     struct config *c = r->config;
@@ -839,13 +839,13 @@ int family_try(struct config *config, const struct family *family, const struct 
             return json_refuse("text_config", reading.root, "an object", err);
         const char *kind = strrchr(family[1].name ? family[1].name : "", ' ');
         if (kind && strcmp(family_text(&reading, "model_type", ""), kind + 1) == 0) {
-            *config = *family[1].defaults; /* the next row is for this other text model */
+            *config = *family[1].defaults; /* the next row is for text models of this type */
             config->family = family + 1;
         }
     }
     if (family_is_for(&reading, "ForTokenClassification") ||
-        family_is_for(&reading, "ForQuestionAnswering")) /* such a ModernBERT has `classifier` as
-                                                          * well */
+        family_is_for(&reading, "ForQuestionAnswering")) /* by its tensors alone it could be a
+                                                          * classifier of sequences */
         config->answers = ANSWER_OF_EACH;
     if (config->kind == MODEL_DECODER)
         read_decoder(&reading);
@@ -895,7 +895,7 @@ static void list(struct config *config, const struct json *object, size_t *left_
         size_t used = strlen(text);
         size_t left = CONFIG_UNREAD_BYTES - used;
         if (json_was_read(member) && json_is_object(member))
-            list(config, member, left_out); /* such as rope_scaling */
+            list(config, member, left_out); /* such as the object rope_scaling */
         if (json_was_read(member) || !says_something(member) || is_idle(json_key(member)))
             continue;
         enum { REST_BYTES = 32 }; /* room for "and 262144 others" */

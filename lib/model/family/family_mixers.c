@@ -282,8 +282,8 @@ static void settle_qwen3_next(struct reading *r)
     m->shared_inner = family_size(r, "shared_expert_intermediate_size", m->shared_inner);
 }
 
-/* Layers in a list have attention, the others a short convolution; without a list all have
- * attention. */
+/* Read LFM2. Layers in the list "full_attn_idxs" have attention, other layers a short convolution;
+ * without a list all layers have attention. */
 static void settle_lfm2(struct reading *r)
 {
     static const char key[] = "full_attn_idxs";
@@ -306,7 +306,8 @@ static void settle_lfm2(struct reading *r)
     }
 }
 
-/* The MLP's width is two thirds of the stated width, rounded up to a multiple of another key. */
+/* Read LFM2 without experts. The MLP's width is two thirds of the stated width, rounded up to a
+ * multiple of "block_multiple_of". */
 static void settle_lfm2_dense(struct reading *r)
 {
     struct config *c = r->config;
@@ -380,7 +381,8 @@ static void settle_usual_mamba2(struct reading *r, size_t inner)
     read_mamba2(r, heads, inner / heads, family_size(r, "mamba_n_groups", 1),
                 family_size(r, "mamba_d_state", 256));
     c->mixer.taps = family_size(r, "mamba_d_conv", 4);
-    json_given(r->root, "mamba_d_head"); /* marked as read: the channels and heads say it */
+    json_given(r->root, "mamba_d_head"); /* only marks the key as read: it follows from the channels
+                                          * and the heads */
     family_bias(r, "mamba_conv_bias", BIASED_CONVOLUTION);
     family_bias(r, "mamba_proj_bias", BIASED_MIXER_IN | BIASED_MIXER_OUT);
     if (inner % heads)
@@ -408,8 +410,8 @@ static void settle_bamba(struct reading *r)
     }
 }
 
-/* Rotary embeddings only if "position_embedding_type" is "rope". The shared MLP serves all tokens;
- * experts are added to it. */
+/* Read Granite 4. It has rotary embeddings only if "position_embedding_type" is "rope". All tokens
+ * use the shared MLP, to which the experts are added. */
 static void settle_granite_hybrid(struct reading *r)
 {
     struct config *c = r->config;
@@ -447,7 +449,8 @@ static void read_factors(struct reading *r, const char *key, float *factors, siz
     }
 }
 
-/* Read the factors of products and of their inputs. A product's bias is not multiplied by them. */
+/* Read the factors of products and of their inputs. The bias of a product is multiplied by the
+ * factor of the product, but not by the factor of the input. */
 static void read_multipliers(struct reading *r)
 {
     struct config *c = r->config;
@@ -590,8 +593,9 @@ static void settle_nemotron_h(struct reading *r)
     c->mixture.latent = family_is_null(r, latent) ? 0 : family_size(r, latent, 0);
 }
 
-/* Read a Mamba mixer, where each channel is a head. If `rank` is "auto" steps are made from a
- * vector with a sixteenth of the channels of the stream. */
+/* Read a Mamba mixer, where each channel is a head. `expand`, `state` and `rank` are keys. If the
+ * value of `rank` is "auto", steps are made from a vector with a sixteenth of the stream's
+ * channels. */
 static void read_mamba(struct reading *r, const char *expand, const char *state, const char *rank)
 {
     struct config *c = r->config;
@@ -616,8 +620,8 @@ static void settle_mamba(struct reading *r)
         r->config->mixer.epsilon = (float)family_number(r, "mixer_rms_eps", 0, 1, 1e-6);
 }
 
-/* Whether a layer is one of those that come every `period` layers, from layer `offset` on. Both are
- * keys; `otherwise` and `first` are their defaults. */
+/* Whether a layer is layer `offset`, or comes a multiple of `period` layers after it. `period` and
+ * `offset` are keys; `otherwise` and `first` are their defaults. */
 static bool is_each(struct reading *r, const char *period, size_t otherwise, const char *offset,
                     long long first, size_t layer)
 {
@@ -633,7 +637,7 @@ static void settle_jamba(struct reading *r)
     family_bias(r, "mamba_conv_bias", BIASED_CONVOLUTION);
     family_bias(r, "mamba_proj_bias", BIASED_MIXER_IN | BIASED_MIXER_OUT);
     family_read_experts(r, "num_experts", "num_experts_per_tok", 2, NULL);
-    if (read_kinds(r, "layer_types")) { /* only configs from GGUF files have it */
+    if (read_kinds(r, "layer_types")) { /* only a config from a GGUF file has this list */
         family_read_qwen_experts(r, 2, false);
         return;
     }
@@ -718,7 +722,7 @@ static void read_kimi_mixers(struct reading *r)
         m->heads = family_size(r, "num_heads", m->heads);
         m->d_k = family_size(r, "head_dim", m->d_k);
         m->taps = family_size(r, "short_conv_kernel_size", m->taps);
-        given = given || read_kinds(r, "layer_types"); /* from a GGUF file */
+        given = given || read_kinds(r, "layer_types"); /* a config from a GGUF file has this list */
     }
     m->key_heads = m->heads;
     m->d_v = m->step_rank = m->gate_rank = m->d_k;

@@ -126,7 +126,7 @@ static void check_width(struct reading *r, const char *key, size_t size)
                 key, DIMENSION_MAX, width);
 }
 
-/* Fill in the sizes of heads that were not given, and refuse those that contradict each other. */
+/* Fill in the sizes of heads that were not given, and refuse sizes that contradict each other. */
 static void settle_heads(struct reading *r)
 {
     struct config *c = r->config;

@@ -43,7 +43,7 @@
         __VA_ARGS__        \
     }
 
-/* Names of tensors that families in several files use. Functions that read keys follow. */
+/* Names of tensors, and functions that read keys, which families in several files use. */
 extern const struct family_names family_llama_names, family_gpt2_names, family_qwen2_moe_names,
     family_latent_names;
 void family_settle_llama(struct reading *reading);
@@ -59,9 +59,9 @@ void family_settle_granite(struct reading *reading);
 /* Whether each expert has tensors of its own, as in GGUF files. */
 bool family_has_separate_experts(const struct reading *reading);
 
-/* Read how many experts there are, how many each token uses (`chosen` NULL: `usual`), and the
- * channels of an expert (`inner` NULL: as a plain MLP), for all layers. A GGUF file may have other
- * names of tensors. */
+/* Read the numbers of experts and of experts for each token, and the channels of an expert, for all
+ * layers. If the key `chosen` is NULL each token uses `usual` experts; if `inner` is NULL an expert
+ * is as wide as a plain MLP. A GGUF file may have other names of tensors. */
 void family_read_experts(struct reading *reading, const char *experts, const char *chosen,
                          size_t usual, const char *inner);
 /* Read the experts of Qwen; `usual`: default number of experts for each token. */
@@ -71,8 +71,8 @@ void family_read_qwen_experts(struct reading *reading, size_t usual, bool renorm
  * experts. */
 void family_read_grouped(struct reading *reading, long long plain, size_t usual, long long shared);
 
-/* Refuse groups of experts that do not fit. The arguments are keys: of the numbers of experts, of
- * groups, of groups that a token may use, and of experts for each token, which is `chosen`. */
+/* Refuse groups of experts that do not fit. `experts`, `groups`, `chosen_groups` and `chosen_key`
+ * are keys for the message; `chosen` is the number of experts for each token. */
 void family_check_groups(struct reading *reading, const char *experts, const char *groups,
                          const char *chosen_groups, const char *chosen_key, size_t chosen);
 
@@ -84,7 +84,7 @@ void family_read_mlp_layers(struct reading *reading, size_t chosen);
 void family_expect_text(struct reading *reading, const char *key, const char *value);
 
 /* Read the heads of latent attention. In queries and keys the channels without rotary embeddings
- * come first. (Before, d_k must be the most channels that may be rotated.) The numbers are
+ * come first. Before this call d_k must be the most channels that may be rotated. The numbers are
  * defaults. */
 void family_read_latent(struct reading *reading, size_t latent_q, size_t unrotated, size_t d_v);
 

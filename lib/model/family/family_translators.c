@@ -73,15 +73,15 @@ static const struct family_names bart_apart_names =
 
 /* --- keys that a row cannot express ----------------------------------------------------------- */
 
-/* T5 has a plain or a gated MLP, whose tensors have other names: the second of two rows is for the
- * gated one. The two rows after these are for an encoder alone. */
+/* Read T5. Its MLP is plain or gated, with other names of tensors: the second of two rows is for
+ * the gated MLP. The two rows after these are for an encoder alone. */
 static void settle_t5(struct reading *r)
 {
     static const char key[] = "feed_forward_proj";
     struct config *c = r->config;
     const char *kind = family_text(r, key, c->gated ? "gated-gelu" : "relu");
     c->gated = strncmp(kind, "gated-", 6) == 0;
-    /* counts instead of `key`, if both are there */
+    /* if config.json has both keys this one is used, not `key` */
     const char *function = family_text(r, "dense_act_fn", NULL);
     if (function)
         family_activation(r, "dense_act_fn", function);
@@ -108,8 +108,8 @@ static void settle_t5(struct reading *r)
     c->epsilon = (float)family_number(r, "layer_norm_epsilon", 0, 1, (double)c->epsilon);
     c->n_positions = 0; /* there are only biases of distances, without a limit */
     if (c->logit_divisor >
-        0) /* transformers 5 has a key for this; older versions divide only the logits of tied
-            * models */
+        0) /* transformers 5 has a key for the division; older versions divide only the logits of
+            * tied models */
         c->logit_divisor =
             family_flag(r, "scale_decoder_outputs", c->tied) ? sqrtf((float)c->n_embd) : 0;
     c->bos_id = family_integer(r, "decoder_start_token_id", 0, DIMENSION_MAX, 0);

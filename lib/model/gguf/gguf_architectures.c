@@ -241,7 +241,7 @@ static const struct gguf_architecture architectures[] = {
     {"nemotron_h_moe", "nemotron_h", .pairs = true,
      .keys = {NEMOTRON,
               {EXPERTS("n_routed_experts")},
-              /* files have one number here, not a list */
+              /* GGUF files have one number here, not a list */
               {"expert_used_count", "num_experts_per_tok", KEY_COUNT, true},
               {EXPERT_SIZE},
               {"expert_shared_feed_forward_length", "moe_shared_expert_intermediate_size", KEY_SIZE,
@@ -293,7 +293,7 @@ static const struct gguf_architecture architectures[] = {
     {"olmo2", "olmo3", .marker = "olmo2.attention.sliding_window",
      .keys = {{WINDOW},
               {PATTERN},
-              /* the base of layers with and without a window */
+              /* the file's base is also the base of layers with a window */
               {"rope.freq_base", "rope_local_base_freq", KEY_REAL}}},
     {"olmo2", "olmo2"},
     {"exaone4", "exaone4", .keys = {{WINDOW}, {PATTERN}}},
@@ -395,7 +395,8 @@ const struct gguf_tensor_name gguf_tensor_names[] = {
     {"attn_q_norm", SLOT_Q_NORM},
     {"attn_k_norm", SLOT_K_NORM},
     {"post_attention_norm", SLOT_NORM_1_POST},
-    {"attn_output_norm", SLOT_NORM_1}, /* this name and the next: models with norms of sums */
+    {"attn_output_norm", SLOT_NORM_1}, /* this name and the next are of models whose norms follow
+                                        * sums */
     {"layer_output_norm", SLOT_NORM_2},
     {"ffn_norm", SLOT_NORM_2},
     {"ffn_gate", SLOT_GATE},

@@ -17,9 +17,9 @@ struct gguf_key {
     enum {
         KEY_SIZE,
         KEY_COUNT, /* a whole number that may be 0 */
-        KEY_DEPTH, /* the number of layers less the last ones that are only for multi-token
+        KEY_DEPTH, /* the number of layers, without the last ones, which are only for multi-token
                     * prediction */
-        KEY_REAL,  /* a number; 0 is as if the key were absent, unless `needed` */
+        KEY_REAL,  /* a number; 0 is treated like an absent key, unless `needed` */
         KEY_TENTH, /* theirs is a tenth of the number in config.json */
         KEY_FLAG,
         KEY_SWITCH, /* a boolean; absent means false */
@@ -27,8 +27,8 @@ struct gguf_key {
         KEY_LAYERS, /* n: every n-th layer has no window; or a list that says for each layer whether
                      * it has one */
         KEY_LIST,   /* a list with a number for each layer */
-        KEY_SHARES, /* a list of numbers of standard deviations; ours are the shares of a normal
-                     * distribution below */
+        KEY_SHARES, /* a list of thresholds in standard deviations; ours has the share of a normal
+                     * distribution below each threshold */
         KEY_ROWS,   /* the number of rows of this tensor, which may be absent */
         /* KEY_HAS: true if the file has this tensor; an error if it lacks one that is `needed`.
          * KEY_LACKS: true if it lacks this tensor. */
@@ -42,7 +42,7 @@ struct gguf_key {
         KEY_CLOSE,
     } kind;
     bool needed;
-    const char *by; /* the file's key with a number by which theirs is divided; NULL: none */
+    const char *by; /* the file's key with a number by which the value is divided; NULL: none */
 };
 
 /* The slot of a tensor's name. `name` is the part before .weight or .bias, or the whole name if it
@@ -65,18 +65,20 @@ struct gguf_architecture {
     bool pairs;  /* rows of queries and keys are ordered in pairs of channels that are rotated
                   * together */
     bool latent; /* keys and values are made from a narrow vector */
-    bool mixed;  /* layers with a window have other heads; their keys end in "_swa" */
+    bool mixed;  /* layers with a window have other heads; the file's keys for these heads end in
+                  * "_swa" */
     bool alone;  /* layers have a mixer and nothing else */
-    bool tiled;  /* a mixer's heads of values are in turn: the first of each head of keys, the
-                  * second of each, … */
+    bool tiled;  /* a mixer's heads of values are in turn: the first head of values for each head of
+                  * keys, then the second for each, … */
     unsigned char variant;                    /* tensors have the names of the row that comes this
                                                * many rows after the family's */
     struct gguf_key keys[KEYS_MAX];           /* keys in addition to those that all architectures
                                                * have; unused elements are NULL */
     struct gguf_key scaling[SCALING_MAX];     /* further keys of "rope_scaling" with yarn */
     struct gguf_tensor_name names[NAMES_MAX]; /* names with other slots than in gguf_tensor_names */
-    const char *marker;                       /* a tensor or key; without it the file is one of a
-                                               * later row. NULL: none */
+    const char *marker;                       /* a tensor or key that the file must have; a file
+                                               * without it belongs to a later row. NULL: no such
+                                               * tensor or key */
     double marked;         /* the value that the marker's key must have, 1 for true; 0: any */
     const char *bias_key;  /* the key of config.json for attention's biases; NULL: attention_bias */
     long long wide_layers; /* n_layer of the model whose scores have another divisor; 0: no model */

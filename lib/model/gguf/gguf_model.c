@@ -122,7 +122,7 @@ static void put_double(struct gguf_writer *w, const char *name, double value)
     json_put_raw(&w->json, name, text);
 }
 
-/* Write a number. A float32 gets as few digits as read back the same float32. */
+/* Write a number. A float32 gets the fewest digits that read back as the same float32. */
 static void put_real(struct gguf_writer *w, const char *name, const char *key, double value)
 {
     char full[KEY_BYTES];
@@ -286,8 +286,7 @@ static long long divisor(struct gguf_writer *w)
                 : head_width(w);
 }
 
-/* The only value of a key that is supported, as the architecture has it anyway; 0: there is
- * none. */
+/* The value of a key that changes nothing, as the architecture always has it; 0: there is none. */
 static double own_value(struct gguf_writer *w, const char *key)
 {
     if (strcmp(key, "expert_gating_func") == 0) /* 1: softmax, 2: logistic function */
@@ -650,7 +649,8 @@ struct tensor_reading {
     long long heads[2]; /* numbers of query heads and of key/value heads */
     long long tiles[2]; /* numbers of a mixer's heads of values and of keys, if
                          * architecture->tiled */
-    long long layers;   /* later layers are only for multi-token prediction */
+    long long layers;   /* number of layers; further layers of the file are only for multi-token
+                         * prediction */
     struct err *err;
 };
 
@@ -735,12 +735,12 @@ enum order {
     ORDER_PAIRS, /* in each head: in pairs of channels that are rotated together */
     ORDER_PARTS, /* all queries, all keys, all values; the family has them together for each
                   * key/value head */
-    ORDER_TILES, /* a mixer's first head of values for each head of keys, then the second for each,
-                  * … */
+    ORDER_TILES, /* a mixer's first head of values for each head of keys, then the second head of
+                  * values for each head of keys, … */
 };
 
-/* Where a GGUF file has row `row` of the family's tensor of queries, of keys or of all three;
- * `heads`: numbers of query heads and of key/value heads; `size`: rows of a head. */
+/* The row of a GGUF file's tensor that is row `row` of the family's tensor of queries, of keys or
+ * of all three. `heads`: numbers of query heads and of key/value heads; `size`: rows of a head. */
 static size_t stored_row(size_t row, size_t size, enum order order, const long long heads[2])
 {
     size_t at = row % size;
@@ -782,8 +782,8 @@ static int order_rows(struct safetensors_entry *entry, enum order order, bool is
     return to ? 0 : -1;
 }
 
-/* Put the heads of values in a mixer's tensor into the family's order. `columns`: they are columns;
- * else they are the rows after the first `kept` rows. */
+/* Put the heads of values in a mixer's tensor into the family's order. `columns`: heads are columns
+ * of the tensor; else they are rows, after the first `kept` rows. */
 static int order_tiles(struct safetensors_entry *entry, size_t kept, bool columns,
                        struct tensor_reading *reading)
 {
@@ -1122,8 +1122,8 @@ static int check_split(const struct gguf *gguf, struct err *err)
                                  part + 1, parts, parts);
 }
 
-/* Fill a folder with the files that are made from a GGUF file. `weights`: its entry, by name or in
- * memory. */
+/* Fill a folder with the files that are made from a GGUF file. `weights`: the folder's entry for
+ * the GGUF file itself, by path or in memory. */
 static int fill_folder(struct folder *folder, struct gguf *gguf, struct folder_file weights,
                        struct arena *arena, struct err *err)
 {

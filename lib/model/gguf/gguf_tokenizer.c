@@ -246,8 +246,9 @@ static int put_bpe(struct json_writer *json, const struct vocabulary *vocabulary
 /* --- BERT's WordPiece ------------------------------------------------------------------------- */
 
 /* Spell a token as BERT does. llama.cpp puts ▁ before tokens that begin a word and nothing before
- * others; BERT puts nothing before the first kind and ## before the others. Control tokens and
- * [names] are equal in both. Returns whether a token of words has a capital letter of ASCII. */
+ * other tokens; BERT puts nothing before tokens that begin a word and ## before other tokens.
+ * Control tokens and [names] are equal in both. Returns whether the token has an ASCII capital
+ * letter; false for control tokens and [names]. */
 static bool spell(struct buf *out, struct gguf_text token, unsigned kind)
 {
     static const char sign[] = "▁";
@@ -280,8 +281,8 @@ static int read_role(struct buf *name, long long *id, const char *key,
     return 0;
 }
 
-/* Write BERT's WordPiece. If any token of words has a capital letter, texts keep their letters;
- * else texts are changed to small letters. */
+/* Write BERT's WordPiece. If any token, except control tokens and [names], has a capital letter,
+ * texts keep their letters; else texts are changed to small letters. */
 static int put_wordpiece(struct json_writer *json, const struct vocabulary *vocabulary,
                          struct err *err)
 {
@@ -332,8 +333,8 @@ static int put_wordpiece(struct json_writer *json, const struct vocabulary *voca
 
 /* --- Gemma 4's BPE ---------------------------------------------------------------------------- */
 
-/* Write Gemma 4's BPE: pairs of whole texts, in which ▁ stands for a blank. Text without a token is
- * split into bytes. */
+/* Write Gemma 4's BPE, which merges pairs in the whole text, where ▁ is a blank. Text without a
+ * token is split into bytes. */
 static int put_gemma(struct json_writer *json, const struct vocabulary *vocabulary, struct err *err)
 {
     struct buf unknown = {0};
@@ -358,7 +359,7 @@ static int put_gemma(struct json_writer *json, const struct vocabulary *vocabula
 
 /* --- SentencePiece's models ------------------------------------------------------------------- */
 
-/* The first byte of a field of protobuf: the number of the field << 3, and the form of its
+/* The first bytes of fields in protobuf: the field's number << 3, and the wire type of its
  * value. */
 enum {
     MODEL_PIECE = 1 << 3 | 2,
@@ -436,8 +437,8 @@ static int write_sentencepiece(struct buf *out, const struct vocabulary *vocabul
         unsigned kind = kind_of(vocabulary, id);
         falls_back = falls_back || kind == PIECE_BYTE;
         if (unigram && kind == PIECE_USER_DEFINED)
-            kind = PIECE_CONTROL; /* texts are searched for it before they are changed, such as T5's
-                                   * <extra_id_0> */
+            kind = PIECE_CONTROL; /* control tokens, such as T5's <extra_id_0>, are found in a text
+                                   * before the text is normalised */
         put_piece(&message, token, (float)gguf_item(vocabulary->scores, id), kind, unigram);
         put_message(out, MODEL_PIECE, &message);
     }

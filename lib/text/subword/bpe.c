@@ -235,7 +235,7 @@ static uint64_t pop(struct bpe_piece *piece)
     return first;
 }
 
-/* Find the merge of a token and the next one. */
+/* Find the merge of a token and the next token. */
 static inline void find_pair(const struct bpe *bpe, struct bpe_piece *piece, uint32_t at)
 {
     struct bpe_token *token = &piece->tokens[at];
@@ -262,7 +262,7 @@ static inline void queue_pair(const struct bpe *bpe, struct bpe_piece *piece, ui
     queue[i] = entry;
 }
 
-/* Join a token with the next one, and queue the new pairs with its neighbours. */
+/* Join a token with the next token, and queue the new pairs with its neighbours. */
 static void join_pair(const struct bpe *bpe, struct bpe_piece *piece, uint32_t at)
 {
     struct bpe_token *token = &piece->tokens[at];

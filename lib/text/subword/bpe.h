@@ -13,7 +13,7 @@
 #include "base/buf.h"
 #include "text/word_table.h"
 
-#define BPE_NONE UINT32_MAX /* in place of an id or the index of a merge: there is none */
+#define BPE_NONE UINT32_MAX /* value of an id or of an index of a merge: none */
 
 /* --- the merges --- */
 struct bpe_merge {
@@ -36,12 +36,12 @@ struct bpe {
                                      * are dropped */
     struct word prefix, suffix;     /* `prefix`: put before each character except the first;
                                      * `suffix`: put after the last character */
-    struct bpe_merge *merges;       /* [count] */
+    struct bpe_merge *merges;       /* array of `count` merges */
     size_t count;
     size_t capacity;
     struct hash_index pairs; /* indices of merges by left and right token */
-    uint64_t *known;         /* [known_mask + 1] a bit for each value of the low bits of a pair's
-                              * hash; 0: no merge has that hash, and `pairs` need not be read */
+    uint64_t *known;         /* a bit for each value of the low bits of a pair's hash; 0: no merge
+                              * has that hash, and `pairs` need not be read */
     uint64_t known_mask;
     struct arena arena;
 };
@@ -73,7 +73,7 @@ struct bpe_token {
 
 /* The tokens of a piece. Reuse it for many pieces: its memory grows to the longest piece's. */
 struct bpe_piece {
-    struct bpe_token *tokens; /* [count] */
+    struct bpe_token *tokens; /* array of `count` tokens */
     size_t count;
     size_t dropped; /* number of characters that were dropped, even if only a byte was */
     struct bpe_token dropped_first;

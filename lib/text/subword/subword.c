@@ -179,7 +179,8 @@ static size_t next_front(const struct subword *model, const char *bytes, size_t 
 int subword_find_fronts(struct subword *model, struct err *err)
 {
     struct bpe *bpe = &model->bpe;
-    uint32_t first = BPE_NONE, last = 0, id = 0; /* first, last: ids of byte tokens */
+    uint32_t first = BPE_NONE, last = 0, id = 0; /* first, last: the range of the ids of byte
+                                                  * tokens */
     if (!bpe->by_characters || bpe->takes_whole || bpe_drops(bpe) || bpe->prefix.size ||
         bpe->suffix.size)
         return 0;
@@ -289,7 +290,8 @@ static int encode_bpe(const struct subword *model, struct encoder *encoder,
 /* --- Unigram: the entries whose scores have the largest sum, by the Viterbi algorithm --------- */
 
 enum {
-    LEAST_WINDOW = 8,       /* positions in the least ring: more than the bytes of a character */
+    LEAST_WINDOW = 8,       /* minimum size of the ring of sums: more than the bytes of a
+                             * character */
     PORTION_BYTES = 1 << 12 /* bytes after which tokens are added as soon as all paths meet */
 };
 

@@ -26,8 +26,9 @@ struct subword {
     uint32_t unknown; /* id of the unknown token; BPE_NONE: none, or the model is BPE, which uses
                        * bpe.unknown */
     struct bpe bpe;
-    bool (*joins)[SUBWORD_FRONTS]; /* BPE: [256] by the byte before: true if a piece must not
-                                    * be split before a character; NULL: it is never split */
+    bool (*joins)[SUBWORD_FRONTS]; /* BPE: by the byte before and the character: true if a piece
+                                    * must not be split between them; NULL: pieces are never
+                                    * split */
     struct word_trie trie;         /* for Unigram, WordPiece and words */
     const double *scores;          /* Unigram: scores of words by id */
     double unknown_score;
@@ -38,8 +39,8 @@ struct subword {
                                           * NULL: the ids of `words` */
     bool has_codes;            /* Marian: a text may begin with a language's code, >>fra<< */
     uint32_t rest;             /* WordPiece: the node of the trie for the prefix ## */
-    bool has_rests;            /* WordPiece: the trie has that node */
-    long long most_characters; /* WordPiece: a piece with more is unknown */
+    bool has_rests;            /* WordPiece: the trie has the node `rest` */
+    long long most_characters; /* WordPiece: a piece with more characters is unknown */
 };
 
 struct subword_row {
@@ -71,11 +72,12 @@ int subword_encode_words(const struct subword *model, struct encoder *encoder,
 /* WordPiece: make the trie of the words, and find the node of the prefix of rests (##). */
 int subword_find_rests(struct subword *model, const char *prefix, struct err *err);
 
-/* Set the ids of <0x00> to <0xFF>: BPE_NONE without byte fallback, or for one that is no word. */
+/* Set the ids of <0x00> to <0xFF>: BPE_NONE without byte fallback, or if the vocabulary lacks the
+ * word. */
 void subword_find_bytes(uint32_t ids[256], const struct word_table *words, bool falls_back);
 
-/* True if the words are written in word_table.h's alphabet: each of its 256 letters is a word, or
- * more than half of all words begin with Ġ. */
+/* True if the words are written in GPT-2's alphabet (word_table.h): each of its 256 letters is a
+ * word, or more than half of all words begin with Ġ. */
 bool words_are_byte_level(const struct word_table *words);
 
 /* Set the error for an unknown word at byte `at` of the text (ERR_ABOUT_WORD); it suggests a

@@ -116,7 +116,8 @@ static bool find_longer(const struct word_scan *scan, struct token *found, uint3
     return false;
 }
 
-/* True if a run, of letters and digits and not an entry as a whole, can be split from `at` on. */
+/* True if the rest of a run, from `at` on, can be split into entries. A run is made of letters and
+ * digits, and is not itself an entry. */
 static bool is_splittable(const struct word_scan *scan, const struct text_range *run, size_t at)
 {
     size_t index = at - run->start;
