@@ -48,7 +48,7 @@ enum { HASH_SHOWN = 12 /* number of hash digits that the table shows */ };
 
 struct again {
     const char *path; /* path of the figure or page */
-    const char *line; /* command line of the figure */
+    const char *line; /* the command line that made the figure */
     const char *here; /* folder to return to; NULL: the current folder was not changed */
     struct options command;
     struct table_rows rows; /* rows of the printed table: a row for each check of a file or model */
@@ -122,19 +122,20 @@ static void add_check(struct again *again, const char *part, const char *name, c
     rows_text(rows, "state", 0, !found ? "missing" : is_same ? "same" : "changed");
     rows_next(rows);
     again->missing += !found;
-    /* a different version is not counted: it may write the same bytes */
+    /* another version of attn-cli is not a change: it may write the same bytes */
     again->changed += !is_same && strcmp(part, "version") != 0;
 }
 
-/* True if no file has this name, or it is not a regular file; false if this cannot be found out. */
+/* True if no regular file has this name; false if there is one, or if the name cannot be looked
+ * up. */
 static bool lacks_file(const char *name)
 {
     struct stat status;
     return stat(name, &status) ? file_is_absent() : !S_ISREG(status.st_mode);
 }
 
-/* Hash a model as `info` does, or hash a file. If a model cannot be opened or a file does not
- * exist, print a note and leave `*found` NULL. */
+/* Hash a model as `info` does, or hash a file. If the model cannot be opened, or the file does not
+ * exist or is standard input, print a note and leave `*found` NULL. */
 static int hash_now(const char **found, struct again *again, const char *name, bool is_model)
 {
     char digits[SHA256_DIGITS + 1];
@@ -168,8 +169,8 @@ static int hash_now(const char **found, struct again *again, const char *name, b
     return err_if(!failed && !*found);
 }
 
-/* True if the command reads texts with a model but names no model: it uses the default or
- * $ATTN_MODEL. */
+/* True if the command reads texts with a model but names no model: the command then uses the
+ * default model or $ATTN_MODEL. */
 static bool lacks_model(const struct options *command)
 {
     const struct texts *operands = &command->input.operands;
@@ -200,8 +201,8 @@ static int check_list(struct again *again, const struct json *list, bool is_mode
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-/* Read the figure's command. With --run, refuse a command that does more than write this figure:
- * the figure may come from a stranger. */
+/* Parse the command that made the figure. With --run, refuse a command that does more than write
+ * this figure: the figure may come from a stranger. */
 static int parse_command(struct again *again, const struct command_list *all, bool runs,
                          struct err *err)
 {
@@ -219,8 +220,8 @@ static int parse_command(struct again *again, const struct command_list *all, bo
     return 0;
 }
 
-/* Set `*lacks` if a file of the command is missing in the current folder and the path of the figure
- * names a folder, which may have the file. */
+/* Set `*lacks` if a file that the command reads is missing in the current folder, and the path of
+ * the figure names a folder, which may contain the file. */
 static int lacks_files(bool *lacks, const struct again *again, const struct json *files,
                        struct err *err)
 {
@@ -242,8 +243,8 @@ static int change_folder(const char *folder, struct err *err)
     return chdir(folder) ? err_set(err, "'%s': %s", folder, strerror(errno)) : 0;
 }
 
-/* Open the output. If a file of the command is missing in the current folder, make the output path
- * absolute, and change to the folder of the figure. */
+/* Open the output. If lacks_files finds a missing file, make the output path absolute, and change
+ * to the folder of the figure. */
 static int open_and_enter(struct again *again, struct output *output, const struct json *files,
                           struct err *err)
 {
@@ -266,7 +267,8 @@ static int open_and_enter(struct again *again, struct output *output, const stru
     return err_if(output_open(output, err) || change_folder(folder, err));
 }
 
-/* Refuse a command whose options name standard input, a pipe or a device: reading it could wait. */
+/* Refuse a command whose options name standard input, a pipe or a device: reading it could
+ * block. */
 static int check_texts(const struct options *command, struct err *err)
 {
     struct option_walk walk = {.set = command->set};

@@ -97,11 +97,12 @@ const struct command command_atlas = {
 /* --- the plan --------------------------------------------------------------------------------- */
 
 enum {
-    /* a corpus with fewer texts keeps all of them as examples; also the smallest default warm-up */
+    /* number of texts: a corpus with fewer keeps them all as examples, and the default warm-up has
+     * at least this many, unless the corpus or HELD_BYTES is too small */
     TEXTS_FEW = 50,
     WARM_UP_MAX = 2000,
     WARM_UP_SHARE = 10,
-    /* limit for the memory of the texts of the default warm-up, in bytes, approximately */
+    /* approximate limit, in bytes, for the memory of the texts of the default warm-up */
     HELD_BYTES = 64 << 20,
     STATE_TEXTS = 1000,
 };
@@ -177,7 +178,8 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
 }
 
 /* The number of texts of the warm-up: `given` or, if it is 0, a tenth of the texts, from TEXTS_FEW
- * to WARM_UP_MAX, but at most as many as HELD_BYTES can hold. */
+ * to WARM_UP_MAX. Except for HeadVis, the default is at most what HELD_BYTES can hold, and the
+ * result is from 1 to own->usable. */
 static size_t count_warm_up(const struct atlas_state *own, long long given)
 {
     const double held = (double)(own->atlas.layers * own->atlas.across * own->atlas.plan.keys) *
@@ -189,8 +191,8 @@ static size_t count_warm_up(const struct atlas_state *own, long long given)
     return own->is_headvis ? count : num_min(num_max(count, 1), own->usable);
 }
 
-/* Divide the corpus into segments. The first contains the whole warm-up. HeadVis has one segment,
- * since its samples are drawn from the whole corpus. */
+/* Divide the corpus into segments. The first segment contains the whole warm-up. HeadVis has one
+ * segment, since its samples are drawn from the whole corpus. */
 static int divide(struct atlas_state *own, struct err *err)
 {
     const size_t count = own->driver->items.count, segments = own->is_headvis ? 1 : ATLAS_SEGMENTS;
@@ -269,7 +271,7 @@ static int run(void *state, const struct group *group, struct err *err)
 {
     const struct atlas_state *own = state;
     struct arena *arena = group->arena;
-    struct group some = *group; /* later only the texts that this process runs */
+    struct group some = *group; /* a copy, whose jobs become the texts that this process runs */
     struct atlas_job *jobs = arena_alloc(arena, group->count, sizeof *jobs, err);
     void **watched = arena_alloc(arena, group->count, sizeof *watched, err);
     some.jobs = arena_alloc(arena, group->count, sizeof *some.jobs, err);
@@ -325,7 +327,8 @@ static const char *path_of_segment(struct atlas_state *own, const char *folder, 
     return arena_format(&own->driver->kept, err, "%s%02zu.part", folder, segment + 1);
 }
 
-/* Write the results of the current segment, after `done` items. */
+/* Write the results of the current segment to its file. `done`: index of the first item of the
+ * corpus that is not finished. */
 static int save(struct atlas_state *own, size_t done, struct err *err)
 {
     const uint64_t texts = done;
@@ -463,7 +466,8 @@ static int add(void *state, struct job *job, struct err *err)
     struct atlas_state *own = state;
     const struct atlas_job *from = job->own;
     const size_t done = job->index + 1;
-    /* this text ran only for the warm-up: its scores are saved before, or by another process */
+    /* texts before own->first run only for the warm-up, or not at all: their scores are already
+     * saved, or another process saves them */
     if (job->index < own->first) {
         if (from && from->text.count > 1 && atlas_is_warming(&own->atlas))
             atlas_warm(&own->atlas, &from->text);
@@ -495,7 +499,8 @@ static const struct task atlas_task = {
     .add = add,
 };
 
-/* Find the item to begin with: after the finished segments, or within an unfinished segment. */
+/* Set own->segment and own->first to where this process begins. With --resume, read the saved
+ * results, and skip the items that are finished. */
 static int find_begin(struct atlas_state *own, struct err *err)
 {
     struct driver *driver = own->driver;
@@ -614,7 +619,8 @@ static int write_all(struct atlas_state *own, struct err *err)
     return err_if(failed || remove_segments(own, err));
 }
 
-/* Run the command. With --resume, an atlas is finished if its folder has no files of segments. */
+/* Run the command. With --resume, an atlas is complete, and nothing runs, if its folder has the
+ * file that is written last but no files of segments. */
 static int run_atlas(struct driver *driver, struct err *err)
 {
     struct atlas_state *own = driver->state;

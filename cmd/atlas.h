@@ -14,7 +14,7 @@ struct promotion;
 struct stream;
 struct target_folder;
 
-/* most pairs of tokens and most promoted tokens that are kept for each head */
+/* maximum number of pairs of tokens, and of promoted tokens, that are kept for each head */
 enum { ATLAS_PAIRS = 20, ATLAS_PROMOTED = 10 };
 enum { ATLAS_SEGMENTS = 16 }; /* number of segments of a corpus; each has its own file */
 
@@ -30,12 +30,12 @@ struct atlas_state {
     /* must be the first member: hooks of `heads` get a pointer to this struct */
     struct heads_state heads;
     struct atlas atlas;    /* examples of the current segment; at the end, of all segments */
-    struct head_sums sums; /* sums of the scores over the texts of this segment */
+    struct head_sums sums; /* sums of the scores over the texts of the current segment */
     struct driver *driver;
     bool is_headvis, is_counted;
     size_t usable;                     /* number of texts of two tokens or more */
-    size_t bounds[ATLAS_SEGMENTS + 1]; /* first item of each segment; last: item count */
-    /* `segment`: index of the current segment; `end_segment`: one after the last segment of this
+    size_t bounds[ATLAS_SEGMENTS + 1]; /* index of each segment's first item; last: item count */
+    /* `segment`: index of the current segment; `end_segment`: index after the last segment of this
      * process */
     size_t segment, end_segment;
     struct job_shard shard;
@@ -46,27 +46,29 @@ struct atlas_state {
     const char *against;  /* folder of another atlas; NULL: none */
     float *others; /* [scores, heads] scores of the atlas in `against`; NULL: no other atlas */
     struct atlas_item reread;
-    struct head_result result; /* the scores, after all texts were added */
-    struct atlas_mass *keys;   /* [heads, ATLAS_PROMOTED] keys with the most weight */
+    struct head_result result; /* scores over all texts, computed at the end */
+    struct atlas_mass *keys;   /* [heads, ATLAS_PROMOTED] key tokens with the most weight */
     size_t *key_counts;        /* [heads] number of `keys` of each head */
     /* [heads, ATLAS_PROMOTED] tokens that `keys` promote; NULL: not known */
     struct promotion *promotions;
     struct table tables[ATLAS_TABLES];
 };
 
-/* Read the item `index` of the corpus into own->reread, unless it is there already. */
+/* Read the item `index` of the corpus into own->reread, unless own->reread already contains it. */
 int atlas_item_read(struct atlas_state *own, size_t index, struct err *err);
 
-/* The token ids of an item, as a function of type atlas_ids; `own` is the struct atlas_state. */
+/* A function of type atlas_ids, with the struct atlas_state as `own`: returns the token ids of an
+ * item, or NULL on failure. */
 const uint32_t *atlas_item_ids(void *own, size_t index, struct err *err);
 
-/* The value of score number `score` of a head. */
+/* The value of the score with index `score` for a head. */
 double atlas_score(const struct atlas_state *own, size_t score, size_t head);
 
-/* True if this head exists: a layer may have fewer heads than others, or none. */
+/* True if the layer has this head, since a layer may have fewer heads than others, or none. For
+ * HeadVis, the head must also be a head of attention. */
 bool atlas_has_head(const struct atlas_state *own, size_t head);
 
-/* Write one file of the atlas; `index` is the number of a table or of a head. */
+/* A function that writes one file of the atlas; `index` is the index of a table or of a head. */
 typedef int atlas_writer(struct stream *out, struct atlas_state *own, size_t index,
                          struct err *err);
 
@@ -85,12 +87,13 @@ int atlas_write_file(struct atlas_state *own, const struct atlas_file *file,
 int atlas_write_folder(struct atlas_state *own, const char *name, const struct atlas_file *file,
                        bool of_heads, struct err *err);
 
-/* Write all files of the atlas: atlas_write in the own format, headvis_write in the folders of
- * HeadVis. */
+/* Write all files of the atlas: atlas_write in the format of attn-cli, headvis_write in the folders
+ * of HeadVis. */
 int atlas_write(struct atlas_state *own, struct err *err);
 int headvis_write(struct atlas_state *own, struct err *err);
 
-/* Write the page. A page that is split loads the entries of a head's examples from a script. */
+/* atlas_page_is_split: true if the page loads the entries of a head's examples from a script.
+ * atlas_page_write writes the page, atlas_page_write_entries the script of a head. */
 bool atlas_page_is_split(const struct atlas_state *own);
 atlas_writer atlas_page_write, atlas_page_write_entries;
 

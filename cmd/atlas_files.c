@@ -29,7 +29,8 @@ static size_t count_heads(const struct atlas_state *own)
     return own->atlas.layers * own->atlas.across;
 }
 
-/* For each head, find the keys with the most weight, and the tokens that these keys promote. */
+/* For each head, find the key tokens with the most weight, and the tokens that these key tokens
+ * promote. */
 static int promote(struct atlas_state *own, struct err *err)
 {
     struct viewer *viewer = &own->driver->session.viewer;
@@ -68,7 +69,8 @@ static int promote(struct atlas_state *own, struct err *err)
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
-/* Make the table of heads: the table of `heads`, with its column "verdict" renamed to "role". */
+/* Make the table of heads: the table of the command `heads`, with its column "verdict" renamed to
+ * "role". */
 static int make_heads(struct table *table, struct atlas_state *own, struct arena *arena,
                       struct err *err)
 {
@@ -128,7 +130,8 @@ static int make_pairs(struct table *table, struct atlas_state *own, struct arena
             put_pair(&rows, own, head, i, &best[i]);
     }
     const bool is_empty = !rows.row;
-    if (is_empty) /* without pairs, add a row for the columns, and remove it below */
+    if (is_empty) /* a table without pairs gets a row that creates the columns, and is removed
+                   * below */
         put_pair(&rows, own, 0, 0, &none);
     rows.row += is_empty;
     if (rows_finish(table, &rows, "tokens", "row"))

@@ -15,7 +15,7 @@ enum {
     SHARE_MAX = 255,
     KEY_MAX = 65535,
     ENTRY_BYTES = 3,
-    /* if the entries of all examples need more bytes, approximately, the page is split */
+    /* if the entries of all examples need more than about this many bytes, the page is split */
     PAGE_BYTES = 10 << 20,
 };
 

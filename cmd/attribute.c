@@ -96,7 +96,7 @@ const struct command command_attribute = {
     .draws = true,
 };
 
-/* The options of one text, in one of three modes. */
+/* The options of one text, which is analysed in one of three modes. */
 struct attribute_job {
     enum { SPLIT_LOGIT, SALIENCY, SPLIT_SCORE } mode;
     struct question question; /* --answer and --query; not used for an attention score */
@@ -287,8 +287,8 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
     return own ? read_options(own, driver, job, arena, err) : -1;
 }
 
-/* Tell the viewer how many tokens will run: saliency runs a text once for each interpolation
- * point. */
+/* Tell the viewer how many tokens the passes will process: saliency runs a text once for each
+ * interpolation point. */
 static void expect(void *state, struct driver *driver, size_t tokens)
 {
     struct viewer *viewer = &driver->session.viewer;

@@ -8,7 +8,7 @@ struct driver;
 struct group;
 struct job;
 
-/* The options of one text. */
+/* What to compute for one text, as read by score_job_read. */
 struct score_job {
     struct score_plan plan;
     struct text_with_source corrupt; /* the text of --corrupt */

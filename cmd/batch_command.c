@@ -27,8 +27,8 @@ static bool done_at(struct value *value, size_t index, const struct command_list
 }
 static const struct value_list values_done = {"done", NULL, done_at};
 
-/* Set `*value` to number `index` of the options that --sweep may vary in a batch of `run`. Returns
- * false after the last option. */
+/* Set `*value` to the option with this index among the options that --sweep may vary in a batch of
+ * `run`. Returns false after the last option. */
 static bool settings_at(struct value *value, size_t index, const struct command_list *all)
 {
     (void)all;
@@ -163,7 +163,8 @@ static int add_model(struct buf *text, const char *name, struct err *err)
     return err_if(failed);
 }
 
-/* The files that results depend on. `seen` contains each file that options name, once. */
+/* The files that results depend on. `text`: names and hashes of the files; `seen`: paths of the
+ * files that options name, each once. */
 struct inputs {
     struct buf text;
     struct texts seen;
@@ -180,8 +181,8 @@ static int add_input(void *context, const char *path, struct err *err)
                   add_file(&inputs->text, path, NULL, err));
 }
 
-/* Append all models, and the files of all settings, including the settings of other shards. bf16
- * results also depend on the machine's bf16 instructions. */
+/* Append the names and hashes of all models, and of the files of all settings, including settings
+ * of other shards. bf16 results also depend on the machine's bf16 instructions. */
 static int add_files(struct buf *models, struct inputs *inputs, const struct driver *driver,
                      struct err *err)
 {
@@ -332,7 +333,7 @@ static int preview_batch(struct driver *driver, struct err *err)
 /* --- --join ----------------------------------------------------------------------------------- */
 
 /* Choose the format of the joined result: by default the format of the shards. Shards in json can
- * be joined as jsonl and the reverse, since both formats have the same log. */
+ * be joined as jsonl, and shards in jsonl as json, since both formats have the same log. */
 static int choose_joined(struct log *shards, const struct options *options, struct err *err)
 {
     const char *path = options->output.path;

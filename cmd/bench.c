@@ -95,8 +95,8 @@ struct bench_run {
     struct arena arena;
 };
 
-/* A list of numbers up to `most`, the value of an option; `text` is NULL if the option was not
- * given. */
+/* The value of an option that is a list of numbers up to `most`; `text` is NULL if the option was
+ * not given. */
 struct size_list {
     const char *option, *text;
     long long most;

@@ -40,8 +40,8 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
     return 0;
 }
 
-/* The probability of an item: by default the softmax over `count` items with stride `step`; with
- * `logistic`, 1 / (1 + e^-x), independent of other items. */
+/* The probability of element `item` of `x`: by default the softmax over `count` elements with
+ * stride `step`; with `logistic`, 1 / (1 + e^-x), independent of the other elements. */
 static double probability(const float *x, size_t item, size_t count, size_t step, bool logistic)
 {
     double sum = 0, at = (double)x[item * step];

@@ -6,7 +6,7 @@ struct err;
 struct report;
 struct viewer;
 
-extern const struct task classes_task; /* score --classes */
+extern const struct task classes_task; /* the task of `score --classes` */
 
 /* Replace the logits, the last array of a report, by a table of classes: all classes of a text, the
  * best class of each token, or the best tokens for the `start` and `end` of an answer. */

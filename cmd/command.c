@@ -15,7 +15,10 @@
 #include "say.h"
 #include "text/label.h"
 
-enum { NAME_BYTES = 60 }; /* a suggestion shows "…" for a text of more bytes */
+enum {
+    NAME_BYTES = 60
+}; /* longest text, in bytes, that a suggestion repeats; it shows "…" for a
+                           * longer text */
 
 const struct command *command_find(const struct command_list *all, const char *name,
                                    struct err *err)

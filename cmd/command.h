@@ -11,13 +11,13 @@ struct task;
 /* Run a command. Returns 0, or -1 with `err`. */
 typedef int command_verb(const struct options *options, struct err *err);
 
-enum { OPTION_USES = 8 /* most shared option tables of a command */ };
+enum { OPTION_USES = 8 /* maximum number of shared option tables of a command */ };
 
-/* A row of the table of commands; it is in the file that also has the command's options. */
+/* A command. Each command is defined in a file of its own, next to the table of its options. */
 struct command {
     const char *name;
     const char *heading;  /* heading in the overview; NULL: not listed */
-    const char *about;    /* the line of help about the command */
+    const char *about;    /* one line of help that describes the command */
     const char *operands; /* operands in the usage line, after the options; "": none */
     const char *examples; /* examples in help: lines, each a complete shell command */
     /* hooks for the driver, also used by `batch`; NULL: the command needs no driver */
@@ -28,14 +28,17 @@ struct command {
     const struct option_row *options; /* table of options that only this command has */
     /* tables of shared options; running_options are always added */
     const struct option_row *shared[OPTION_USES];
-    const char *without; /* shared options that the command lacks: "ids source"; NULL: none */
+    const char *without; /* names of shared options that the command does not have, such as "ids
+                          * source"; NULL: none */
     const struct value_list *operand_values; /* valid operands; NULL: any text */
-    const struct command *done; /* for batch: the command that runs without --do; NULL: not batch */
-    /* the command only writes one result, a figure or a page, with the same bytes each time: `again
-     * --run` may run it */
+    const struct command *done; /* only for batch: the command to run without --do; other commands:
+                                 * NULL */
+    /* the command writes a single figure or page, with the same bytes each time, and changes
+     * nothing else: `again --run` may run it */
     bool draws;
     const char *without_tokenizer; /* advice if a model has no tokenizer; NULL: use --ids */
-    /* `draws_pages`: it writes only pages; `draws_folders`: it writes folders with figures */
+    /* draws_pages: the command writes only HTML pages; draws_folders: the command always writes a
+     * folder with figures */
     bool draws_pages, draws_folders;
 };
 
@@ -61,17 +64,18 @@ static inline struct option_set command_set(const struct command *command)
     return (struct option_set){.command = command, .done = command->done};
 }
 
-/* Find a command by name. Returns NULL if there is none; the usage error may name a similar one. */
+/* Find a command by name. If no command has this name, return NULL with a usage error, which may
+ * suggest a similar name. */
 const struct command *command_find(const struct command_list *all, const char *name,
                                    struct err *err);
 
-/* Parse the arguments after the command's name. A batch also accepts the options of the command of
- * --do. */
+/* Parse the arguments after the command's name. `batch` also accepts the options of the command
+ * that --do names. */
 int command_parse(struct options *options, const struct command_list *all,
                   const struct command *command, char **arguments, struct arena *arena,
                   struct err *err);
 
-/* The task of a command with these options. */
+/* The task that a command runs with these options. */
 static inline const struct task *command_task(const struct command *command,
                                               const struct options *options)
 {
@@ -81,7 +85,7 @@ static inline const struct task *command_task(const struct command *command,
 /* Run a command with parsed options. */
 int command_start(const struct command *command, const struct options *options, struct err *err);
 
-/* Commands that are also run by other code: by `run` and by lessons. */
+/* The functions of `page` and `explain`, which `run` and `lesson` also call. */
 extern command_verb page_command, explain_command;
 
 /* `help_of` prints the help page of the command; `help_version` prints the version of the
@@ -94,5 +98,6 @@ int help_version(struct err *err);
 /* Install handlers that remove temporary files before a signal ends the program. */
 void signals_set(void);
 
-/* Set the line to print on an interruption. It must remain valid until the next call; "": none. */
+/* Set the line that is printed if a signal interrupts the program. The line must remain valid until
+ * the next call; "": nothing is printed. */
 void signals_hint(const char *line);

@@ -1,4 +1,4 @@
-/* The list of all commands. Only main.c and hosted.c know it: they give it to the parser. */
+/* The list of all commands. Only main.c and hosted.c use it, and pass it to the parser. */
 #include "command.h"
 
 static const struct command *const commands[] = {

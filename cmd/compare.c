@@ -183,7 +183,8 @@ static int compare(struct compare_run *run, struct comparison_run *runs, size_t 
     return failed ? -1 : output_write_table(&run->output, &report, &run->options, NULL, err);
 }
 
-/* Compare dense attention without edits with each mechanism of --attention, with edits. */
+/* Compare dense attention without edits with each mechanism of --attention, to which the edits are
+ * applied. */
 static int compare_settings(struct compare_run *run, const struct options *options, struct err *err)
 {
     static const struct mechanism dense;
@@ -218,7 +219,8 @@ static int compare_settings(struct compare_run *run, const struct options *optio
     return compare(run, runs, count + 1, err);
 }
 
-/* Compare the weights of models, and the memory and time of a pass. */
+/* Compare the weights of each model with the weights of the first: the difference of each tensor,
+ * and the cost of each layer's weights in nats. */
 static int compare_weights(struct compare_run *run, struct err *err)
 {
     struct arena *arena = &run->sessions[0].arena;
@@ -356,8 +358,8 @@ static int compare_dump(struct compare_run *run, const struct options *options, 
 /* --- the command ------------------------------------------------------------------------------ */
 
 /* List the models that --model and operands name. If there are several models, remove the operands
- * that name them. If there are fewer, and no --attention or edit, refuse an operand of one word as
- * a misspelt model. */
+ * that name them. If there are fewer, and no --attention, --dump or edit is given, refuse an
+ * operand of one word as a misspelt model. */
 static int find_models(struct texts *models, struct options *options, struct arena *arena,
                        struct err *err)
 {

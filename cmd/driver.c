@@ -17,15 +17,16 @@ enum {
     GROUP_TOKENS = 1024, /* texts that share a pass have at most this many tokens */
     GROUP_TEXTS = 256,
     GROUPS_OF_THREAD = 4, /* largest number of groups per thread that are read at once */
-    HELD_BYTES = 1 << 30, /* limit for the results of all threads in memory */
+    HELD_BYTES = 1 << 30, /* limit, in bytes, for the results of all threads in memory */
     TOKEN_BYTES = 400,    /* approximate bytes of a token with its labels */
     /* bytes of memory for each number with --mean texts: its sum, count and mean */
     MEAN_BYTES = 16,
-    FOLDER_NAME_BYTES_MAX = 200, /* a longer name has the number of the setting, not its values */
+    FOLDER_NAME_BYTES_MAX = 200, /* a folder's name of more bytes has the number of the setting in
+                                  * place of its values */
 };
 
-/* About the longest time that a group should run, in seconds: a killed process loses results of
- * about two seconds. */
+/* A group should run for at most about this many seconds: a killed process then loses the results
+ * of about two seconds. */
 static const double group_seconds = 1.5;
 
 /* --- settings --------------------------------------------------------------------------------- */
@@ -38,7 +39,8 @@ static void close_setting(struct driver *driver)
     driver->setting = SIZE_MAX;
 }
 
-/* Add the open setting to an error message if there are several settings. Always returns -1. */
+/* Add the values of the open setting to an error message if there are several settings. Always
+ * returns -1. */
 static int blame_setting(const struct driver *driver, struct err *err)
 {
     struct buf words = {0};
@@ -178,14 +180,14 @@ int driver_identify(struct driver *driver, const struct job *job, struct identit
 
 /* --- lines of the log ------------------------------------------------------------------------- */
 
-/* True if each result or failure is a line of JSON. */
+/* True if a batch writes each result or failure as a line of JSON. */
 static bool is_lines(const struct driver *driver)
 {
     return driver->is_batch && !driver->output.to_folder &&
            format_is(driver->output.format, "json jsonl");
 }
 
-/* Format a result as number `index` of the output, and write its bytes as a hexadecimal string. */
+/* Format a report, and write its bytes as the member `name`, a hexadecimal string. */
 static int put_output(struct json_writer *json, const char *name, const struct driver *driver,
                       const struct report *report, struct err *err)
 {
@@ -272,8 +274,8 @@ static int write_result(struct driver *driver, struct stream *out, const struct 
                         &(struct target){.stream = out}, &report, &driver->layout, err);
 }
 
-/* Format a result in memory if it will be written as text: a thread does this before its turn to
- * write. */
+/* Format a result in memory, unless it is written in another way or may still change. Threads do
+ * this in parallel, before they write in turn. */
 static int make_bytes(struct driver *driver, struct job *work, struct arena *arena, struct err *err)
 {
     const struct output *output = &driver->output;
@@ -298,7 +300,7 @@ static int write_job(struct driver *driver, struct job *work, struct arena *aren
     }
     bool is_array = is_lines(driver) && !driver->log && format_is(driver->output.format, "json");
     bool is_made = work->bytes.size && work->before == driver->written;
-    /* `expected` counts this job, which failed after it was read */
+    /* `expected` counted this job when it was read, before it failed */
     driver->expected -= work->fault && work->before != SIZE_MAX;
     work->before = driver->written;
     if (is_array)
@@ -386,8 +388,8 @@ static int translate(struct driver *driver, struct job *job, struct arena *arena
                                          &driver->translations[job->number], kept, arena, err));
 }
 
-/* Read a job of the open setting. On failure, the error `why` gets the name of the item, unless the
- * cause is --source or --pair, or a task refuses the only text. */
+/* Read a job of the open setting. On failure, put the origin of the item before the error `why`,
+ * unless the cause is --source or --pair, or a task refuses the only text. */
 static int read_job(struct driver *driver, size_t number, struct job *work, struct arena *arena,
                     struct err *why)
 {
@@ -409,13 +411,14 @@ static int read_job(struct driver *driver, size_t number, struct job *work, stru
     return is_read && items->count == 1 ? -1 : items_blame(items, work->index, why);
 }
 
-/* One after the last job of a setting in this process. */
+/* The number after the last job of a setting, within the jobs of this process. */
 static size_t end_of_setting(const struct driver *driver, size_t setting)
 {
     return num_min(driver->end, (setting + 1) * driver->items.count);
 }
 
-/* Tell the viewer how many tokens will run: if they are many, the viewer packs the weights. */
+/* Tell the viewer how many tokens the passes will process: if there are many, it packs the
+ * weights. */
 static void expect_tokens(struct driver *driver)
 {
     if (driver->task->expect)
@@ -498,8 +501,8 @@ double driver_memory(const struct driver *driver)
                       : bytes + memory->during + memory->held;
 }
 
-/* Refuse jobs that need more than the available memory: the system would end the process after
- * minutes. */
+/* Read all jobs once and add them to the totals. Refuse jobs that need more than the available
+ * memory: otherwise the system would end the process after minutes. */
 int driver_check(struct driver *driver, struct err *err)
 {
     struct survey *survey = &driver->survey;
@@ -619,10 +622,10 @@ struct turn {
     struct driver *driver;
     struct viewer *viewers; /* [threads] a viewer for each thread */
     struct group *groups;   /* [most] groups; the first `count` are in use */
-    /* `most`: the largest number of groups; `tokens`: the most tokens in a group */
+    /* `most`: the largest number of groups; `tokens`: the largest number of tokens in a group */
     size_t most, tokens;
     size_t count, written; /* `count`: number of groups; `written`: how many of them were written */
-    pthread_mutex_t mutex; /* a thread holds it while it writes results */
+    pthread_mutex_t mutex; /* a thread locks this mutex while it writes results */
     struct err err;
 };
 
@@ -717,7 +720,8 @@ static int run_setting(struct driver *driver, size_t setting, struct err *err)
     struct viewer *viewer = &driver->session.viewer;
     size_t jobs = driver->end - driver->first, end = end_of_setting(driver, setting);
     bool is_quiet = progress_is_quiet();
-    progress_set_quiet(is_quiet || driver->sweep.settings > 1); /* driver_check printed the notes */
+    progress_set_quiet(is_quiet || driver->sweep.settings > 1); /* driver_check already printed the
+                                                                 * notes */
     int failed = open_setting(driver, setting, err);
     progress_set_quiet(is_quiet);
     viewer->machine.progress = jobs == 1 && task->steps ? &driver->progress.sink : NULL;
@@ -750,14 +754,15 @@ static int run_setting(struct driver *driver, size_t setting, struct err *err)
             break;
         if (turn.most == 1)
             run_group(&turn, 0, 0);
-        else /* 1e12: enough work for all threads of the pool */
+        else /* 1e12: an amount of work for which the pool uses all threads */
             pool_run(viewer->machine.pool, (struct loop){turn.count, 1e12, run_group}, &turn);
         failed = turn.err.kind ? err_adopt(err, &turn.err) : 0;
         double seconds = (clock_seconds() - start) * (double)threads;
         double rate = (double)tokens / seconds * group_seconds;
         if (tokens)
             turn.tokens = rate < GROUP_TOKENS ? num_max((size_t)rate, 1) : GROUP_TOKENS;
-        /* after the first turn, the viewers of all threads share its packed weights */
+        /* after the first turn, the viewers of all threads share the weights that `viewer`
+         * packed */
         for (size_t i = 0; turn.most < most && i < threads && !failed; i++)
             failed = viewer_share(&viewers[i], viewer, err);
         if (threads > 1)

@@ -60,11 +60,13 @@ struct driver;
 
 /* One job, from its texts to its result. */
 struct job {
-    size_t number; /* number of the job; of the setting, if a result is made of all items */
+    size_t number; /* number of the job; if one result is made of all items, the number of the
+                    * setting */
     size_t index;  /* index of the job's item; SIZE_MAX: the result is made of all items */
     struct item item;
     struct text_with_source pair; /* the text and its source as tokens */
-    void *own;                    /* the task's data for this job, in the arena of `read` */
+    void *own;                    /* the task's data for this job, in the arena that is passed to
+                                   * `read` */
     struct report report;
     struct memory memory; /* memory of the job's passes and result, set by `read` */
     double result_bytes;  /* bytes of captured tensors in the result, set by `read`; 0: none */
@@ -73,8 +75,8 @@ struct job {
     size_t before;
     /* the result, formatted by a thread as result number `before`; empty: not formatted yet */
     struct buf bytes;
-    bool is_written;     /* the task wrote the result during the pass */
-    enum err_kind fault; /* why the job has no result; ERR_NONE: it has one */
+    bool is_written;     /* true: the task already wrote the result, during the pass */
+    enum err_kind fault; /* why the job has no result; ERR_NONE: the job did not fail */
     const char *message;
 };
 
@@ -87,8 +89,9 @@ struct group {
     size_t count;
     struct arena *arena; /* memory of the group, freed after its results are written */
 
-    /* For the driver: all jobs that were read. `jobs` contains only the jobs that could be read. */
-    struct job *read; /* [read_count] all jobs that were read, including those that failed */
+    /* The next members are used only by the driver. */
+    struct job *read; /* [read_count] all jobs of the group, including jobs that could not be
+                       * read */
     size_t read_count, tokens;
     bool is_done;
     struct err err; /* error that ends the command */
@@ -96,10 +99,12 @@ struct group {
 };
 
 struct task {
-    unsigned fields; /* columns of a table that this command reads, as in items_open: 1 << ITEM_… */
+    unsigned fields;      /* columns of a table that this command reads: bits 1 << ITEM_…, as in
+                      * items_open */
     enum items_many many; /* number of texts that the command reads; a batch reads at least one. A
                            * source without a text is translated, except for ITEMS_PROMPT. */
-    bool begins; /* a text gets the model's beginning token, by the rule of session_beginning */
+    bool begins;          /* the model's beginning token is put before a text, by the rule of
+                  * session_beginning */
     enum mean_axes means; /* axes that --mean accepts; 0: all */
     /* each job is a group of its own, because its pass is long or its result is large */
     bool alone;
@@ -113,10 +118,11 @@ struct task {
     /* default format of files in a folder; NULL: none. A batch has no default. */
     const char *folder;
     const char *steps;  /* unit of progress for a single text, such as "layers"; NULL: none */
-    size_t state_bytes; /* size of the state that all hooks share, in bytes; it begins as zeros */
+    size_t state_bytes; /* size, in bytes, of the state that all hooks share; it is filled with
+                         * zeros at first */
 
-    /* Hooks, in the order of calls; NULL: nothing to do. Both driver_check and driver_run call
-     * `read` and `expect`. */
+    /* Hooks, in the order in which they are called. A hook that is NULL does nothing, unless its
+     * comment says otherwise. Both driver_check and driver_run call `read` and `expect`. */
 
     /* Check the options before a model is open. */
     int (*prepare)(void *state, struct driver *driver, struct err *err);
@@ -128,7 +134,8 @@ struct task {
     /* Required. Read the options that need the open model; allocate in driver->session.arena. */
     int (*open)(void *state, struct driver *driver, struct err *err);
 
-    /* Tell the viewer how many tokens will run. NULL: the driver calls viewer_expect. */
+    /* Tell the viewer how many tokens the passes will process. NULL: the driver calls
+     * viewer_expect. */
     void (*expect)(void *state, struct driver *driver, size_t tokens);
 
     /* Required. Add the memory of a text's passes and result to `job->memory`. May refuse the text,
@@ -143,12 +150,12 @@ struct task {
     int (*run)(void *state, const struct group *group, struct err *err);
 
     /* Process a job that did not fail, before its result is written. Called in the order of the
-     * jobs, while other threads may call `run`. With only one setting, it may not change the
+     * jobs, while other threads may call `run`. With only one setting, it must not change the
      * report. */
     int (*add)(void *state, struct job *job, struct err *err);
 
-    /* Write results. `end` is called after each setting, `finish` after all settings, unless a
-     * batch keeps a log. */
+    /* Write results. `end` is called after each setting, `finish` after all settings; `finish` is
+     * not called if a batch keeps a log or draws one figure. */
     int (*end)(void *state, struct driver *driver, struct err *err);
     int (*finish)(void *state, struct driver *driver, struct err *err);
 };
@@ -166,16 +173,16 @@ struct driver {
     /* in a batch with one result per setting, the number of jobs in a setting; else 1 */
     size_t jobs_of_result;
 
-    /* The open setting; the next members belong to it. */
+    /* `setting`: index of the open setting, to which the next members belong */
     size_t setting;
     struct options current; /* options of the command line with the values of the setting */
     struct session session;
-    /* values for edits, read by --reference and --from; settings share them */
+    /* values for edits, from the texts of --reference and --from; all settings share them */
     struct edit_store store;
     size_t group_texts; /* largest number of texts in a group */
     void *state;        /* the task's own state, of task->state_bytes */
 
-    /* Totals over the jobs of this process, from driver_check. */
+    /* Totals over the jobs of this process, set by driver_check. */
     struct survey {
         size_t tokens, longest, longest_source;
         struct dropped dropped; /* number of characters that are not in the vocabulary */
@@ -186,12 +193,13 @@ struct driver {
             size_t texts, tokens;
             struct memory memory;
             double formatted; /* bytes of results that a thread formats */
-        } group, most;        /* the group of the last job; the largest numbers of any group */
+        } group, most;        /* `group`: the group of the last job; `most`: the largest numbers of
+                               * any group */
         double held;          /* bytes of memory that all jobs would need at the same time */
     } survey;
 
     struct notes notes; /* notes of `read` hooks; driver_check prints them */
-    /* how results are derived, for every report: from --mean, or set by `open` */
+    /* how results are derived from tensors, for every report; set from --mean or by `open` */
     struct derivation derivation;
     struct text_mean mean; /* with --mean texts: sums over the texts of the open setting */
     /* names of the columns of CSV tables, set by `prepare`; NULL: results are matrices */
@@ -207,10 +215,11 @@ struct driver {
     struct log *log;          /* log of a batch; NULL: results go to `output` */
     size_t failed;            /* number of failed jobs so far */
     const char *failure;      /* message of the first failure */
-    /* `written`: results so far; `expected`: results of all jobs that were read so far */
+    /* `written`: number of results written so far; `expected`: number of results of all jobs that
+     * were read so far */
     size_t written, expected;
     struct progress progress;
-    double seconds;          /* seconds that driver_run lasted, without `finish` */
+    double seconds;          /* duration of driver_run without the hook `finish`, in seconds */
     struct arena kept;       /* memory that is freed with the driver */
     uint32_t **translations; /* [jobs] token ids of the translation, for sources without a text */
 };
@@ -227,7 +236,7 @@ int driver_check(struct driver *driver, struct err *err);
 int driver_run(struct driver *driver, size_t done, struct err *err);
 void driver_release(struct driver *driver);
 
-/* After driver_check: an estimate of the bytes that the run will need. */
+/* Estimate how many bytes of memory the run will need; called after driver_check. */
 double driver_memory(const struct driver *driver);
 
 /* For a `prepare` hook: jobs will have no results of their own. `add` processes each job, and `end`

@@ -48,7 +48,7 @@ struct examples_state {
     struct feature_total {
         size_t tokens; /* number of tokens at which the feature is active */
         double sum;
-    } * totals;    /* [channel_count] totals of each feature */
+    } * totals;    /* [channel_count] totals of the selected features */
     size_t tokens; /* number of tokens of all texts, without the tokens put before a text */
     const size_t *channels; /* [channel_count] indices of channels or features; NULL: all */
     size_t channel_count, layers, top, count;
@@ -140,8 +140,8 @@ static int run(void *state, const struct group *group, struct err *err)
     return failed;
 }
 
-/* Offer an activation at a token of a text to `best`, the sorted examples of a channel or feature:
- * it is inserted if it is larger than the last of them. */
+/* Insert an activation at a token of a text into `best`, the sorted examples of a channel or
+ * feature, if the activation is larger than the activation of the last example. */
 static void offer(struct example *best, const struct examples_state *own, const struct job *job,
                   const struct tokenized *text, int layer, size_t row, float value)
 {
@@ -204,7 +204,8 @@ static int end(void *state, struct driver *driver, struct err *err)
     struct table_rows rows = {.most = own->count, .arena = &driver->session.arena, .err = err};
     struct report report;
     const struct items *items = &driver->items;
-    const struct identity_column **columns = /* for each item that has a row: its columns */
+    const struct identity_column **columns = /* [items->count] columns of each item that has a row;
+                                              * NULL: not read yet */
         arena_alloc(rows.arena, items->count, sizeof *columns, err);
     if (!columns || viewer_report(&report, viewer, rows.arena, err))
         return -1;

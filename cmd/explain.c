@@ -105,7 +105,7 @@ static int choose_head(struct explain_run *run, struct err *err)
         return err_usage(err, "--layer: expected one layer to explain, found %zu", layers.count);
     if (chosen.head_count != 1)
         return err_usage(err, "--head: expected one head to explain, found %zu", chosen.head_count);
-    /* `items` is NULL for all layers: choose the first */
+    /* `items` is NULL if all layers are chosen: the model then has only layer 0 */
     run->request.layer = layers.items ? layers.items[0] : 0;
     run->request.head = chosen.heads ? chosen.heads[0] : 0;
     return 0;

@@ -119,7 +119,7 @@ void fills_write(struct buf *out, const struct fills *fills)
 {
     for (size_t i = 0; i < fills->count; i++) {
         const struct fill_column *column = &fills->columns[i];
-        if (!fills->now[i].value) /* no value yet: the table may lack the column */
+        if (!fills->now[i].value) /* the column has no value: the table may lack this column */
             continue;
         if (column->filled)
             buf_format(out,

@@ -14,8 +14,9 @@
 #include "options.h"
 
 struct fill {
-    const char *value; /* value of the cell, or the last value of the column; NULL: none yet */
-    bool literal;      /* the value is JSON other than a text, as in struct row_cell
+    const char *value; /* value of a cell (NULL: blank), or last value of a column so far (NULL:
+                        * none) */
+    bool literal;      /* the value is JSON but not a string, as in struct row_cell
                         * (table_rows.h) */
 };
 
@@ -26,10 +27,11 @@ struct fills {
             FILL_BY, /* a column of --by: a row with another value begins a new text */
             /* a column of --group: a blank cell has the value above, as in columns of --by */
             FILL_GROUP,
-            /* a column of --per: a blank cell is a value, but is filled if a cell of --by is
-             * blank */
+            /* a column of --per: a blank cell keeps its blank value, but gets the value above it if
+             * a --by cell of its row is blank */
             FILL_PER,
-            FILL_NONE, /* a column whose blank cells stay blank: such rows are in no group */
+            FILL_NONE, /* a column whose blank cells stay blank: a row with a blank cell is in no
+                        * group */
         } how;
         /* `filled`: number of blank cells that were filled; `blank`: number of cells that stayed
          * blank */
@@ -38,16 +40,18 @@ struct fills {
         size_t first_line;
     } * columns; /* [count] columns that group rows */
     size_t count;
-    struct fill *now;        /* [count] values of the last row */
-    struct hash_table texts; /* values of --by of all texts so far */
-    const char *text;        /* values of --by of the last row */
+    struct fill *now;        /* [count] last value of each column so far */
+    struct hash_table texts; /* values of the --by columns of all texts so far */
+    const char *text;        /* values of the --by columns in the row added last; NULL: no row
+                              * yet */
 };
 
-/* Read a list of columns that an option names, as a record of CSV: a,"b, c". */
+/* Read the names of columns from the value of an option, a record of CSV such as a,"b, c". */
 int column_names_read(struct texts *names, const char *option, const char *list,
                       struct arena *arena, struct err *err);
 
-/* List the columns that group rows, by the options; column `id` numbers the items. */
+/* List the columns that group rows: the columns `by` of --by, the columns of --group and --per and,
+ * for --total without these two, the column that numbers the items. */
 int fills_init(struct fills *fills, const struct options *options, const struct texts *by,
                struct arena *arena, struct err *err);
 void fills_release(struct fills *fills);
@@ -64,8 +68,8 @@ bool fills_has(const struct fills *fills, size_t index, bool is_merged);
 int fills_take(struct fills *fills, const struct fill *cells, size_t line, struct arena *arena,
                struct err *err);
 
-/* True if the last row begins a text: its values of --by differ from the values of the row before.
- * Error if an earlier text had the same values. */
+/* True if the row added last begins a new text: its values in the --by columns differ from those of
+ * the row before it. Sets `err` if an earlier text already had these values. */
 bool fills_begin_text(struct fills *fills, struct arena *arena, struct err *err);
 
 /* Append to a note how many cells were blank, as in "; 2 blank cells of the column 'trial' …". */

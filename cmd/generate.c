@@ -73,10 +73,10 @@ struct generate_state {
     struct generation_config generation; /* options of generation, with the seed for item 0 */
 };
 
-/* One text while it grows. */
+/* A text that is being generated. */
 struct growth {
     struct driver *driver;
-    struct arena *arena; /* arena of the result */
+    struct arena *arena; /* memory of the result */
     struct continuation text;
     struct stream beside; /* standard output, for the text if tensors go to a file */
     struct stream *typed; /* prints the text; NULL: it is not printed */
@@ -157,7 +157,8 @@ static int open(void *state, struct driver *driver, struct err *err)
     return continuation_prepare(&session->viewer, &own->generation, driver->items.count, err);
 }
 
-/* Estimate the memory of a text. A pair of texts is refused. */
+/* Estimate the memory of a text. In an encoder-decoder, remove the end token from the prompt of the
+ * decoder. A pair of texts is refused. */
 static int read_item(void *state, struct driver *driver, struct job *job, struct arena *arena,
                      struct err *err)
 {
@@ -181,8 +182,8 @@ static int read_item(void *state, struct driver *driver, struct job *job, struct
 
 /* --- the text --------------------------------------------------------------------------------- */
 
-/* True if the text cannot be printed, for example to a closed pipe or a full disk: generation
- * ends. */
+/* True if the text can no longer be printed, for example to a closed pipe or a full disk:
+ * generation then ends. */
 static bool is_broken(const struct growth *growth)
 {
     return growth->typed && growth->typed->failure;

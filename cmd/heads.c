@@ -616,7 +616,7 @@ static int add(void *state, struct job *job, struct err *err)
 /* --- results ---------------------------------------------------------------------------------- */
 
 /* Print a note that says on which texts, tokens or weights the scores were measured, unless the
- * format contains this (text, JSON) or all scores are measured on the texts. */
+ * output contains this information (text, JSON) or all scores are measured on the texts. */
 static void note_material(const struct heads_state *own, const struct driver *driver,
                           const char *origin)
 {

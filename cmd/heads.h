@@ -21,7 +21,7 @@ struct heads_state {
     const struct score *grid; /* the score of --map; NULL: all of `scores` */
     /* the score of --sort; NULL: rows are in the order of layers and heads */
     const struct score *sort;
-    size_t top;                  /* rows that are shown, by --top; 0: all */
+    size_t top;                  /* number of rows to show (--top); 0: all */
     size_t way;                  /* index of the value of --composition */
     bool has_all;                /* --score contains `all` */
     bool in_maps;                /* write matrices of layers by heads, not a table */
@@ -40,7 +40,7 @@ int heads_open(struct heads_state *own, struct driver *driver, struct err *err);
 void heads_read(const struct heads_state *own, struct driver *driver, struct job *job);
 int heads_begin(struct heads_state *own, struct driver *driver, struct err *err);
 
-/* Measure the scores on the texts of a group. `watched` [group->count] has the context that
- * survey.watch gets for each text; NULL: no contexts. */
+/* Measure the scores on the texts of a group. `watched` [group->count]: the context passed to the
+ * callback own->survey.watch for each text; NULL: no contexts. */
 int heads_run(const struct heads_state *own, const struct group *group, void **watched,
               struct err *err);

@@ -110,7 +110,7 @@ const struct command command_help = {
 #endif
 
 enum {
-    NAME_COLUMNS = 22, /* columns for the names in lists */
+    NAME_COLUMNS = 22, /* width of the names in lists, in columns */
     ABOUT_COLUMN = 2 + NAME_COLUMNS + 2,
     PAGE_COLUMNS = 80,
     MANUAL_COLUMNS = 72, /* columns of a manual page; man indents it by 7 more */
@@ -356,7 +356,8 @@ static void write_manual(struct stream *out, const struct command_list *all,
 
 /* --- completions ------------------------------------------------------------------------------ */
 
-/* The kind of path that an argument accepts, found by the argument's name; NULL: it is no path. */
+/* The kind of path that an argument accepts, found by the argument's name; NULL: the argument is
+ * not a path. */
 static const char *path_kind(const char *argument)
 {
     static const char *const words[][2] = {
@@ -372,7 +373,8 @@ static const char *or_dash(const char *text)
     return text && *text ? text : "-";
 }
 
-/* Append `value LIST NAME ABOUT` for each value, unless the list was appended before. */
+/* Append a row `value LIST NAME ABOUT` for each value of a list, unless the list was appended
+ * before. */
 static void add_values(struct buf *rows, const struct value_list *list,
                        const struct command_list *all)
 {
@@ -437,7 +439,7 @@ static int write_completion(const char *shell, const struct command_list *all, s
         add_command(&rows, all->items[i], all);
     for (size_t i = begin; i < rows.size; i++)
         if (rows.bytes[i] == '\'')
-            rows.bytes[i] = '"'; /* the script has single quotes around the rows */
+            rows.bytes[i] = '"'; /* the script puts the rows in single quotes */
     buf_text(&rows, rest + sizeof mark - 1);
     int failed = text_send(&out, &rows, err);
     buf_release(&rows);
@@ -534,9 +536,9 @@ static int write_found(struct help_search *search, struct err *err)
     return stream_end(&out, err->kind, err);
 }
 
-/* Print the pages that mention a word which is not the name of a page, or refuse the word. If a
- * page has a similar name, that page was meant, unless an option or a value has the word as its
- * name. */
+/* Search the pages for a word that is not the name of a page, and print the pages that mention the
+ * word. Refuse the word if no page mentions it, or if a page has a similar name, which was probably
+ * meant, unless an option or a value has exactly this name. */
 static int search_help(const char *word, const struct command_list *all, struct err *err)
 {
     char guess[NAMES_GUESS_BYTES];

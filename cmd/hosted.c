@@ -29,7 +29,8 @@ int attn_report(const char *const *words, const struct attn_value *values, size_
                 struct attn_error *error)
 {
     /* id of the process that is making a report; 0: none. Only one report is made at a time, since
-     * output and provenance are global. A forked child has another id. */
+     * output and provenance are global. A forked child, whose id differs, may make a report of its
+     * own. */
     static _Atomic pid_t busy;
     pid_t own = getpid(), owner = busy;
     struct host_object object;

@@ -61,7 +61,7 @@ const struct command command_info = {
 };
 
 enum {
-    TOKENS_SHOWN = 16, /* tokens of a run without --tokens, if the length of texts has no limit */
+    TOKENS_SHOWN = 16, /* default of --tokens if the model's context has no limit */
     WORDS_SHOWN = 500,
     FRAMES_MAX = 4,
     PROGRAM_BYTES = 27 << 18, /* estimated bytes of memory of the program and its libraries */
@@ -308,7 +308,7 @@ static void tell_memory(struct info *info, struct viewer *viewer, size_t tokens)
     print_note_of_weights(mapped, others);
 }
 
-/* Add the sizes of the weights in their file, and of the memory of a run. */
+/* Add facts about the weights, such as their number and size, and about the memory of a run. */
 static void tell_sizes(struct info *info, struct viewer *viewer, size_t tokens)
 {
     const struct model *model = &viewer->model;

@@ -310,8 +310,8 @@ static int set_classes(struct model_maker *maker, const struct json *root, struc
     return err_if(failed);
 }
 
-/* Apply --set. The size of a vocabulary that was given or learnt sets vocab_size, unless --set or
- * --config has one. */
+/* Apply --set to the config, and add a classifier (set_classes). The size of a vocabulary that was
+ * given or learnt sets vocab_size, unless --set or --config has one. */
 static int change_config(struct model_maker *maker, struct err *err)
 {
     struct json *root = NULL;

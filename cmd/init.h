@@ -16,13 +16,13 @@
 
 struct model_maker {
     const struct options *options;
-    /* model whose config and vocabulary are the default; path is NULL: no model */
+    /* model with the default config and vocabulary; if its path is NULL, there is no model */
     struct folder like;
     /* names of classes, for a classifier that is added to the config; empty: not added */
     struct texts classes;
 
     const char *label;  /* name of the config's file or option in messages */
-    struct file config; /* file of the config, before --set */
+    struct file config; /* the config as it was read, before --set */
     struct buf shape;   /* config from --shape */
     struct buf text;    /* text of the config, after --set */
     struct config_edit edit;

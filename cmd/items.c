@@ -24,7 +24,7 @@
 enum {
     COLUMNS_MAX = 256, /* largest number of columns that are copied to the output */
     NO_FIELD = ITEM_FIELDS + COLUMNS_MAX, /* field of a column that is ignored */
-    COLUMN_NAME_BYTES_MAX = 256,          /* bytes of the longest name of a column */
+    COLUMN_NAME_BYTES_MAX = 256,          /* maximum length of a column's name, in bytes */
     OF_ALL = (2 << ITEM_PAIR) - 1,        /* fields that every command reads, as bits */
     OF_TEXTS = 1 << ITEM_TEXT | 1 << ITEM_IDS | 1 << ITEM_CLEAN | 1 << ITEM_GOOD | 1 << ITEM_BAD |
                1 << ITEM_POSITIVE,
@@ -38,7 +38,7 @@ enum {
 static const struct {
     const char *name;
     enum item_field field;
-    size_t option; /* offset in struct options of the text that the field replaces; 0: none */
+    size_t option; /* offset in struct options of the value that the field replaces; 0: none */
 } known_columns[] = {{"text", ITEM_TEXT, 0},
                      {"ids", ITEM_IDS, IN(input.ids)},
                      {"source", ITEM_SOURCE, IN(input.source)},
@@ -145,7 +145,8 @@ static size_t field_of(const struct items *items, const char *name)
     return ITEM_FIELDS + index;
 }
 
-/* If a table of pairs has no other text that the command reads, read its clean texts. */
+/* Set items->reads_clean if the table has a column `clean`, and no other text that the command
+ * reads. */
 static void choose_clean(struct items *items, struct names names)
 {
     bool has_clean = false, has_text = items->fields >> ITEM_CLEAN & 1;
@@ -185,8 +186,9 @@ static bool joins_texts(struct items *items)
     return joins || err.kind;
 }
 
-/* Get the field of a column, and note that it was found. A column `pair` often contains the number
- * of a minimal pair: it is copied unless texts can be pairs. */
+/* Get the field of a column, and record in items->found that the table has this field. A column
+ * `pair` often contains the number of a minimal pair: it is only copied to the output, unless two
+ * texts can be joined to a pair. */
 static size_t find_field(struct items *items, const char *name)
 {
     size_t field = field_of(items, name);
@@ -362,9 +364,9 @@ static int check_fills(const struct items *items, struct err *err)
 }
 
 /* Make the items. An item is a line of text or a row of a table that is not blank; with
- * ITEMS_KEEP_BLANK, also a blank row before the last that is not blank; with --by, neighbouring
- * rows with the same values. Numbers include blank rows. Errors in a row are reported when the item
- * is read. */
+ * ITEMS_KEEP_BLANK, also a blank row that comes before the last row that is not blank; with --by,
+ * neighbouring rows with the same values. Numbers include blank rows. Errors in a row are reported
+ * when the item is read. */
 static int find_rows(struct items *items, struct err *err)
 {
     const bool of_csv = items->kind == ITEMS_CSV, by = items->by.count;
@@ -372,7 +374,8 @@ static int find_rows(struct items *items, struct err *err)
     const size_t first = items->count;
     /* `last`: number of items up to the last item that is not blank */
     size_t last = first, number = first;
-    /* `skipped`: number of blank rows; `between`: number of blank rows before the last item */
+    /* `skipped`: number of blank rows that are no items; `between`: how many of these come before
+     * the last row that is not blank */
     size_t skipped = 0, between = 0;
     struct arena arena = {0};
     enum cells *cells = arena_alloc(&items->arena, items->header_count, sizeof *cells, err);
@@ -430,7 +433,8 @@ static int choose_separator(struct items *items, struct err *err)
     for (const char *separator = ",;\t"; *separator && !err->kind; separator++) {
         struct csv_record header;
         struct arena arena = {0};
-        /* `known`: a column that the command reads; `is_prose`: commas are followed by spaces */
+        /* `known`: the command reads a column of this header; `is_prose`: a name begins with a
+         * space, as after a comma in prose */
         bool known = false, is_prose = false;
         struct csv_reader trial = {items->reader.at, items->reader.end, 1, *separator};
         size_t count = csv_read(&trial, &header, &arena, err) ? 0 : header.count;
@@ -458,8 +462,8 @@ static int choose_separator(struct items *items, struct err *err)
     return err_if(err->kind);
 }
 
-/* Read the header of a table. Refused: a column that occurs twice; a header without a column that
- * can make an item. */
+/* Read the header of a table. Refused: a column that occurs twice; a header without any column of
+ * texts, ids or, if the command accepts them, sources. */
 static int read_header(struct items *items, struct err *err)
 {
     struct csv_record header;
@@ -604,8 +608,8 @@ static void note_texts(struct items *items, enum items_many many)
         print_note("'%s': columns read: %s", path, listed);
 }
 
-/* Read the options that name columns. Refused: two options that give texts, or one of two options
- * that belong together. */
+/* Read the options that name columns. Refused: two options that give texts, or an option without
+ * the other option that it needs. */
 static int name_columns(struct items *items, struct err *err)
 {
     const struct input_options *input = &items->options->input;
@@ -627,7 +631,7 @@ static int name_columns(struct items *items, struct err *err)
         return -1;
     if (!input->text_column && !parts)
         return 0;
-    /* no other column than `text` gives a text */
+    /* with these options, `text` is the only column of texts that the command reads */
     items->fields &= ~((unsigned)OF_TEXTS & ~(1u << ITEM_TEXT));
     items->found |= 1u << ITEM_TEXT;
     return 0;
@@ -693,10 +697,10 @@ static int find_in_file(struct items *items, enum items_many many, struct err *e
     return find_rows(items, err);
 }
 
-/* True if texts are read from standard input: if a text is required and none is given, or with
- * `--file -`. Where texts are optional, only `--file -` reads it: in a script, standard input is
- * the rest of the script. A note says if a pipe or a file is left unread, but not in a loop over
- * sources to translate (ITEMS_PROMPT). */
+/* True if texts are read from standard input without `--file -`: a text is required, and none is
+ * given. Where texts are optional, standard input is not read, since in a script it is the rest of
+ * the script. A note then says if a pipe or a file is left unread, but not in a loop over sources
+ * to translate (ITEMS_PROMPT). */
 static bool reads_standard_input(const struct items *items, enum items_many many)
 {
     const struct input_options *options = &items->options->input;
@@ -989,8 +993,8 @@ static int take_row(struct row *row, const struct items *items, struct item *ite
 }
 
 /* Read the row of an item or, with --by, the rows up to the next item, whose words are joined to
- * one text. The item gets the columns that have the same value in all rows, or a value only in the
- * first of merged cells. */
+ * one text. A column of the item has a value if the value is the same in all rows, or if the cells
+ * below the first row are merged cells. */
 static int read_rows(const struct items *items, struct item *item, const struct item_start *start,
                      struct arena *arena, struct err *err)
 {

@@ -35,10 +35,10 @@
 #include "write/format.h"
 
 enum item_field {
-    ITEM_TEXT, /* the text; also read from a column "sentence", as our JSON calls it */
+    ITEM_TEXT, /* the text; a column "sentence" is also read, since our JSON output has this name */
     ITEM_IDS,
     ITEM_SOURCE,
-    /* the second text of a pair; fields up to this one belong to every command that reads texts */
+    /* the second text of a pair; every command that reads texts reads the fields up to this one */
     ITEM_PAIR,
     ITEM_ANSWER,
     ITEM_TARGET,
@@ -62,8 +62,8 @@ enum item_field {
     ITEM_FIELDS
 };
 
-/* A bit in the fields of a command that makes items of blank lines before the last text, and of
- * records of CSV without a text. */
+/* A bit in the fields of a command: blank lines before the last text are items, and are not
+ * skipped; a record of CSV without a text is a blank item, and not an error. */
 enum { ITEMS_KEEP_BLANK = 1 << ITEM_FIELDS };
 
 struct item {
@@ -71,7 +71,8 @@ struct item {
     struct input input;
     bool is_blank;                   /* the item has no text; only with ITEMS_KEEP_BLANK */
     const char *fields[ITEM_FIELDS]; /* values of columns that the command reads; NULL: none */
-    struct options options; /* items->options with the values of `fields` in place of options */
+    struct options options; /* items->options, in which the values of `fields` replace the options
+                             * of the same names */
     /* [column_count + text_count] columns to copy; the last is the text */
     struct identity_column *columns;
     size_t column_count, text_count; /* text_count: 0, or 1 if the file is a table of texts */
@@ -80,9 +81,10 @@ struct item {
     /* [region_count] regions of the bad or corrupt text */
     const struct score_region *other_regions;
     size_t region_count;
-    bool is_joined;   /* the text is made of cells: regions are columns or rows */
+    bool is_joined;   /* the text is joined from cells of the table, each of which is a region:
+                       * columns of one row (--regions) or, with --by, rows */
     const char *text; /* the item's text as it was tokenized; NULL: not tokenized yet */
-    /* bytes of `text` before the user's own text, such as the start of a chat template */
+    /* number of bytes in `text` before the user's own text, such as the start of a chat template */
     size_t text_start;
 };
 
@@ -111,11 +113,12 @@ struct items {
     size_t header_count;
     unsigned found; /* fields found in the header or in an object of JSONL: bits 1 << ITEM_… */
     struct text_survey survey;
-    struct texts parts; /* columns whose cells make the text: of --regions, or of --word-column */
-    struct texts by;    /* columns of --by; empty: a record is a text */
+    struct texts parts; /* names of the columns whose cells are joined to the text: from --regions
+                         * or --word-column */
+    struct texts by;    /* columns of --by; empty: each record is a text */
     struct fills fills; /* columns that group rows */
     size_t records;     /* number of rows of a table, without blank rows */
-    struct texts names; /* columns to copy, in order of appearance */
+    struct texts names; /* names of the columns to copy to the output, in order of appearance */
     const char *text_name; /* name of the column of texts: text or sentence; NULL: none */
     /* message of the last failure that was printed, without its file and line */
     const char *reason;
@@ -139,7 +142,7 @@ enum items_many {
     ITEMS_WHOLE,
 };
 
-/* Find all items: of --sentence, operands, the file or the pipe, and --ids. `fields` are the
+/* Find all items in --sentence, the operands, the file or the pipe, and --ids. `fields` are the
  * columns that only this command reads, bits 1 << ITEM_…. On failure `items` is empty. */
 int items_open(struct items *items, const struct options *options, unsigned fields,
                enum items_many many, struct err *err);
@@ -156,10 +159,11 @@ static inline bool items_have_regions(const struct items *items)
 int items_read(const struct items *items, struct item *item, size_t index, struct arena *arena,
                struct err *err);
 
-/* Make the input of a text, or of a pair of texts; `text` and `pair` may be NULL. */
+/* Make an input from a text or a pair of texts. `text` and `pair` may be NULL, for a missing
+ * text. */
 struct input input_of(const char *text, const char *pair);
 
-/* The names of the columns to copy, and of the column of texts. */
+/* The names of item->columns: the columns to copy, then the column of texts. */
 struct names item_columns(const struct item *item);
 
 /* The value of an item in the copied column `name`; NULL: no value. */

@@ -114,7 +114,8 @@ static int read_layers(struct lens_plan *plan, const struct driver *driver, cons
     return layers ? 0 : -1;
 }
 
-/* Read --show. Without --show, --target adds the number of the target to the default. */
+/* Read --show. Without --show, --target adds the number of the target to the numbers that are shown
+ * by default. */
 static int read_numbers(struct lens_job *own, const struct driver *driver, const struct job *job,
                         struct err *err)
 {
@@ -187,7 +188,8 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
     return 0;
 }
 
-/* Tell the viewer how many tokens will run: logits are computed for every layer. */
+/* Tell the viewer how many tokens the passes will process, and for how many tokens logits are
+ * computed: for each token at every layer. */
 static void expect(void *state, struct driver *driver, size_t tokens)
 {
     struct viewer *viewer = &driver->session.viewer;
@@ -198,8 +200,8 @@ static void expect(void *state, struct driver *driver, size_t tokens)
 
 /* --- the run ---------------------------------------------------------------------------------- */
 
-/* Say in the title and the facts which layers have no Jacobian matrix and use the logit lens
- * instead. */
+/* Say in the title and the facts which layers use the logit lens, because they have no Jacobian
+ * matrix. */
 static int describe_jacobian(struct job *job, struct facts *facts, struct arena *arena,
                              struct err *err)
 {

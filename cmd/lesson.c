@@ -76,7 +76,7 @@ const struct command command_lesson = {
 enum {
     TITLE_COLUMN = 5,
     WORDS_MAX = 32,
-    TABLE_COLUMNS = 70, /* width of the tables on the page */
+    TABLE_COLUMNS = 70, /* width of the tables on the page, in columns */
 };
 
 static const char scale_line[] = "attn-cli lesson scale";
@@ -114,8 +114,8 @@ static const struct command *read_line(struct options *options, const char *line
     return command && !command_parse(options, all, command, words + 2, arena, err) ? command : NULL;
 }
 
-/* The start of a numbered section in the output of `explain`; the end of `text` if it is
- * missing. */
+/* The start of a numbered section in the output of `explain`. If the section is missing: in HTML
+ * the first </section>, otherwise the end of `text`. */
 static const char *find_section(const char *text, long number, bool in_html)
 {
     char heading[NUM_COUNT_BYTES + sizeof "<h2>. "];
@@ -305,8 +305,8 @@ static const char scale_commands[] =
     "        --show scores,masked,weights --stats --format csv # --scale none: without √d\n"
     "done\n";
 
-/* The columns of `lesson scale` for one kind of score. scale_commands computes them: init draws the
- * words, as torch.randn does. */
+/* The columns of `lesson scale` for one kind of score. The commands in scale_commands compute the
+ * same numbers: init draws the words, as torch.randn does. */
 struct scale_row {
     double variance;
     /* `largest`: mean over queries of the largest weight; `slope`: mean of w(1 − w) over all
@@ -588,7 +588,7 @@ static size_t fit_screen(const char *text, size_t size, size_t rows, size_t colu
     return size;
 }
 
-/* Write the text a screen at a time: Enter shows the next screen, q and Enter end. */
+/* Write the text a screen at a time: Enter shows the next screen; q and Enter quit. */
 static int write_screens(const struct tour *tour, const struct buf *text, size_t rows,
                          struct err *err)
 {

@@ -20,5 +20,5 @@ struct lesson {
 enum { LESSONS = 2 };
 
 extern const struct lesson lessons[LESSONS]; /* the first one is the default */
-/* number of the numbered steps; `lesson scale` and the journey come after them */
+/* how many steps have a number; `lesson scale` and the journey come after them */
 extern const size_t lesson_steps;

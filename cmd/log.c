@@ -225,8 +225,8 @@ static int cut_header(struct log *log, size_t sums)
     return ftruncate(log->header_file, at) || lseek(log->header_file, at, SEEK_SET) < 0;
 }
 
-/* Write the header. With `is_end`, write the last line, once all lines of the log are on disk; it
- * replaces the remains of an interrupted write. */
+/* Write the first line of NAME.batch, the header. With `is_end`, write its last line, after all
+ * lines of the log are on disk. The line replaces the remains of an interrupted write. */
 static int write_facts(struct log *log, bool is_end, struct err *err)
 {
     struct buf line = {0};

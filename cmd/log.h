@@ -72,7 +72,7 @@ struct log {
 };
 
 /* Begin a batch; with `resumes`, continue it after the last complete line with a checksum. Refused:
- * to resume with another fact, which the message names, or with a line that differs from its
+ * to resume if a fact of the header differs, which the message names, or if a line differs from its
  * checksum; without `forces`, an existing result, or a batch that is not resumed; an output that
  * another process writes; a NAME.batch or NAME.part that no batch wrote. */
 int log_open(struct log *log, struct err *err);
@@ -80,8 +80,8 @@ int log_open(struct log *log, struct err *err);
 /* Add the checksum of a line that was written to `out`. */
 void log_end_line(struct log *log);
 
-/* Write all lines to the files, after the folders that the lines name are on disk. If `log` is
- * NULL, do nothing. */
+/* Write all buffered lines to the files, after the folders that the lines name are on disk. If
+ * `log` is NULL, do nothing. */
 int log_flush(struct log *log, struct err *err);
 
 /* Finish after the last job: add the number of failures and the message of the first one to

@@ -11,8 +11,8 @@
 
 enum { TABLES = 2 + OPTION_USES };
 
-/* The table number `index` of a set: the command's own table, its shared tables, running_options;
- * then the tables of the command of --do. */
+/* The table with this index in a set: the command's own table, its shared tables, running_options;
+ * then the tables of the command of --do. NULL: no table. */
 static const struct option_row *table_at(struct option_set set, size_t index)
 {
     const struct command *command = index < TABLES ? set.command : set.done;
@@ -90,7 +90,7 @@ enum { WORD_BYTES = 64 };
 
 int option_refuse(struct option_set set, const char *name, size_t size, struct err *err)
 {
-    /* the option as it may be meant: `Max_New_Tokens` becomes max-new-tokens */
+    /* the name in the spelling of options: `Max_New_Tokens` becomes max-new-tokens */
     char word[WORD_BYTES] = "";
     struct nearest nearest;
     for (size_t i = 0; i < size && size < WORD_BYTES; i++)
@@ -207,8 +207,8 @@ static int parse_long(struct option_reader *reader, char *argument)
         return value
                    ? err_usage(reader->err, "--%s: expected no value, found '%s'", row->name, value)
                    : give_option(reader, row, "true");
-    const char *blank = value ? "" : "="; /* a value that means a space around the "=": `--layer= 0`
-                                           * or `--layer = 0` */
+    const char *blank = value ? "" : "="; /* a value equal to this text means a space next to the
+                                           * "=": `--layer= 0` or `--layer = 0` */
     if (!value && !(value = take_next(reader, row)))
         return -1;
     if (strcmp(value, blank) == 0 && !takes_any_text(row))

@@ -38,7 +38,7 @@ struct texts {
 int texts_add(struct texts *texts, const char *text, struct arena *arena, struct err *err);
 
 struct input_options {
-    /* arguments that are no options: texts, unless the command's `operands` says otherwise */
+    /* arguments that are not options: texts, unless the command's `operands` says otherwise */
     struct texts operands;
     struct texts sentences;
     const char *file, *ids, *source, *pair, *special;
@@ -69,8 +69,9 @@ struct edit_options {
     struct texts edits, ablations, knockouts;
     const char *from, *reference;
     struct texts dictionaries; /* paths of --sae */
-    bool are_swept; /* settings have different edits; some may not use --from and --reference */
-    /* values for edits that the caller of attn_report gives; NULL: none */
+    bool are_swept; /* the settings have different edits, so --from and --reference may be unused in
+                     * some of them */
+    /* values for edits, passed by the caller of attn_report; NULL: none */
     const struct edit_values *values;
 };
 
@@ -150,7 +151,7 @@ struct options {
         long long digits;
     } explain;
     struct {
-        const char *pairs, *needles; /* paths of files that a batch hashes */
+        const char *pairs, *needles; /* paths of --pairs and --needle */
         long long top;
         bool contacts;
     } heads;
@@ -158,7 +159,7 @@ struct options {
         const char *answer, *position, *by, *head, *key, *against, *part;
         const char *method, *rule, *baseline;
         long long depth, steps;
-    } attribute; /* patch also uses answer and position */
+    } attribute; /* answer is shared with patch; position with patch and run */
     struct {
         const char *explain, *scores;
         bool live;
@@ -170,14 +171,15 @@ struct options {
         bool noise, estimate;
         long long steps, verify;
     } patch;
-    struct { /* patch also uses only_ids */
+    struct { /* only_ids is shared with patch (--ids) */
         bool only_ids, decode;
     } tokens;
-    /* the bytes of struct own_options in the command's file, which options_own returns */
+    /* the command's own options: a struct own_options of its file, which options_own returns */
     _Alignas(max_align_t) unsigned char own[OWN_BYTES];
 };
 
-/* Where a row stores its value: a field of struct options, or of struct own_options in its file. */
+/* Where a row stores its value: in a field of struct options (IN), or in a field of struct
+ * own_options in the command's file (OWN). */
 #define IN(field) offsetof(struct options, field)
 #define OWN(field)                                                         \
     (offsetof(struct options, own) + offsetof(struct own_options, field) + \
@@ -256,14 +258,15 @@ struct option_walk {
     const struct option_row *row;
     const char *heading;
     bool is_shared;      /* the row is in a shared table */
-    size_t table, index; /* index of the next row's table, and of the row in the table */
+    size_t table, index; /* index of the next row's table, and index of the next row in that
+                          * table */
 };
 
 bool option_next(struct option_walk *walk);
 
 /* --- values of options and operands ----------------------------------------------------------- */
 
-/* A value of a list. Its texts are valid until the next value. */
+/* A value of a list of values. Its strings are valid until the next call of value_list.at. */
 struct value {
     const char *name;
     char end;             /* ':' or '=', if one follows the name; 0: none */
@@ -275,8 +278,8 @@ struct value {
 struct value_list {
     const char *name;  /* name of the list, one word, for completion scripts */
     const char *title; /* title of the list in help; NULL: not listed */
-    /* Get the value number `index`; false: there are no more. `all`: commands, for lists of their
-     * names. */
+    /* Set `*value` to the value with this index; false: the index is past the last value. `all`:
+     * all commands, for a list of their names. */
     bool (*at)(struct value *value, size_t index, const struct command_list *all);
 };
 
@@ -334,5 +337,6 @@ int options_exclude(const struct options *options, const char *name, const char 
 int options_set(struct options *options, const char *name, const char *value, struct arena *arena,
                 struct err *err);
 
-/* Refuse the long name of an option that the command does not have. */
+/* Refuse the long name of an option that the command does not have, with a usage error that may
+ * suggest another option. Always returns -1. */
 int option_refuse(struct option_set set, const char *name, size_t size, struct err *err);

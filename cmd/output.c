@@ -521,8 +521,8 @@ int display_read(struct style *style, const struct options *options, struct err 
                   language_read(&style->language, options, err));
 }
 
-/* Print a note that lists the given options without effect on the format. A page of pictures and a
- * folder with figures have the options of svg. */
+/* Print a note that lists the given options that have no effect on the format. A page of pictures
+ * and a folder with figures have the options of svg. */
 void display_note(const struct display_options *options, const struct output *output)
 {
     static const struct option_row *const tables[] = {terminal_options, figure_options};

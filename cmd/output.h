@@ -57,7 +57,7 @@ struct output {
     /* for --stack: path of the file of `rows`, with a line about each row; NULL: none */
     const char *rows_path;
     struct stream rows;
-    /* the folder of results; a task also sets it to write a file into a folder */
+    /* the folder of results; a task that writes a file into a folder also sets this member */
     struct target_folder folder;
 };
 
@@ -98,8 +98,8 @@ int output_write_table(struct output *output, const struct report *report,
 /* Remove temporary files of a killed process from a folder of results. */
 int output_clear_folder(const char *path, struct err *err);
 
-/* Call `use` for each file that an option names and that results depend on, except the file of
- * texts, and models. */
+/* Call `use` for each file that an option names and that results depend on; the file of texts and
+ * the models are left out. */
 int options_files(const struct options *options,
                   int (*use)(void *context, const char *path, struct err *err), void *context,
                   struct arena *arena, struct err *err);
@@ -118,8 +118,8 @@ int provenance_add_model(const struct model *model, struct err *err);
 int provenance_add_beginning(const char *token, struct err *err);
 
 /* The layout of reports. The width is --width; by default the width of the terminal, if that is at
- * least 20 columns; otherwise 80. Without --width, tables not for a terminal are as wide as they
- * need. With --full, the width and the number of rows of a matrix are unlimited. */
+ * least 20 columns; otherwise 80. Without --width, tables that are not for a terminal are as wide
+ * as their content. With --full, the width and the number of rows of a matrix are unlimited. */
 struct layout page_layout(const struct options *options, const struct style *style);
 
 /* The identity of the first of `count` reports, with the provenance of this run. */
@@ -132,17 +132,18 @@ int display_read(struct style *style, const struct options *options, struct err 
 /* Read the language of --lang: "en" (default) or "zh". */
 int language_read(const char **language, const struct options *options, struct err *err);
 
-/* Print a note that lists the given options without effect on the format. If output->folder is
+/* Print a note that lists the given options that have no effect on the format. If output->folder is
  * open, figures are written as well. */
 void display_note(const struct display_options *options, const struct output *output);
 
-/* Print a note if columns of the input have the same names as columns of results: they get a
- * prefix. `own`: columns of CSV tables; NULL: columns of matrices. `of_pairs`: some text is a
- * pair. */
+/* Print a note if columns of results have the same names as columns of the input: the columns of
+ * results then get a prefix. `own`: columns of CSV tables; NULL: columns of matrices. `of_pairs`:
+ * some text is a pair. */
 void columns_note(const struct output *output, const char *own, bool of_pairs,
                   struct names columns);
 
-/* Write "columns": {"region": "NP"}, the columns that have a value; nothing if there are none. */
+/* Write the columns that have a value as an object under `name`, such as "columns": {"region":
+ * "NP"}; write nothing if no column has a value. */
 void columns_put(struct json_writer *json, const char *name, const struct identity_column *extras,
                  size_t count);
 

@@ -77,10 +77,12 @@ struct page_state {
 
 enum {
     PAGE_NEXT_BEST = 50, /* default of --top: predictions that are listed at each token */
-    FEATURES_LISTED = 8, /* features shown at each token, from each dictionary: the largest */
-    FEATURE_WORDS = 5,   /* words that each feature promotes */
+    FEATURES_LISTED = 8, /* number of features of each dictionary, the largest, that are shown at
+                          * each token */
+    FEATURE_WORDS = 5,   /* number of words that are listed as promoted by a feature */
 };
-static const double QUICK_PRODUCTS = 5e9; /* so many multiplications last about half a second */
+static const double QUICK_PRODUCTS = 5e9; /* number of multiplications that take about half a
+                                           * second */
 
 /* A run of a text, by a viewer with the mechanism of the options; with or without edits. */
 struct page_run {
@@ -103,7 +105,7 @@ static size_t runs_of(const struct page_state *own)
 enum {
     DEFAULT_BYTES = 1000000, /* limit for bytes of exact tensors in the page, without --explain */
     LARGE_BYTES = 10000000,  /* if a live page has more bytes, a note is printed */
-    ORIGINS_MOST = 256,      /* most scores of a text that are split into parts */
+    ORIGINS_MOST = 256,      /* maximum number of scores of a text that are split */
     /* estimated bytes in the page for each split score, without the grids of its parts */
     ORIGIN_BYTES = 600,
 };
@@ -334,9 +336,9 @@ static bool is_split(const struct array *array)
     return site_id(array->site) == SITE_WEIGHTS && site_branch(array->site) != BRANCH_MIXER;
 }
 
-/* In each layer, choose the head whose first shown query attends most to one key, other than the
- * first key and the query itself. Also choose the head on which the prediction depends most, if
- * that is known. */
+/* In each layer, choose the head with the largest weight from the query that the page shows first
+ * to a key other than the first key and the query itself. Also choose the head on which the
+ * prediction depends most, if that is known. */
 static bool *choose_heads(const struct page_run *run, struct err *err)
 {
     const struct config *config = &run->viewer->model.config;
@@ -387,7 +389,8 @@ static int find_journey(struct page_run *run, struct err *err)
 
 /* --- where the queries and keys of these heads come from -------------------------------------- */
 
-/* Split the score of a query and the key with the largest weight into parts. */
+/* Split the score of origin->query and the key to which it has the largest weight into parts, and
+ * store the result in `origin`. */
 static int split_score(struct page_run *run, struct page_origin *origin,
                        const struct array *weights, size_t head, struct err *err)
 {
@@ -459,7 +462,8 @@ static int find_origins(struct page_run *run, struct err *err)
 
 /* --- --scores: the scores of `heads`, on the text and on repeated random tokens --------------- */
 
-/* Limit for the number of attention weights: head scores then need less than half a second. */
+/* Limit for the approximate number of parameters of all layers: head scores then need less than
+ * half a second. */
 static const double QUICK_WEIGHTS = 5e6;
 
 /* Measure the head scores that `heads` shows by default; `scores` gets a row for each head. */
@@ -587,8 +591,8 @@ static const char *const copied[] = {"attention", "mask-after", "scale",   "atte
 
 enum { COPIED = sizeof copied / sizeof *copied, COPIED_EDITS = 6 /* the last rows are edits */ };
 
-/* Add an option to a command, with its value or with each of its texts. A text may come from a
- * column. */
+/* Add an option to a command, with its value or with each of its texts. The value may come from a
+ * column of the input. */
 static int add_option(struct texts *words, const struct option_row *row, const struct page_run *run,
                       struct err *err)
 {
@@ -644,8 +648,8 @@ static int find_words(struct page_run *run, struct err *err)
     return 0;
 }
 
-/* Plan the predictions of the model and, with --lens or if it is cheap, the predictions after each
- * layer. */
+/* Plan the predictions of the model and, with --lens or if computing them is cheap, the predictions
+ * after each layer. */
 static int plan_next(struct next_plan *plan, const struct page_run *run, struct err *err)
 {
     const struct options *options = run->options;
@@ -674,7 +678,7 @@ static int find_next(struct page_run *run, struct err *err)
         next_tokens_of_report(&run->facts.next, &plan, &report, &run->pair->text, run->arena, err));
 }
 
-/* The number of multiplications in a pass. */
+/* The approximate number of multiplications in a pass. */
 static double products_of(const struct page_run *run)
 {
     const struct config *config = &run->viewer->model.config;

@@ -118,11 +118,12 @@ const struct command command_patch = {
 
 /* Values that are read once and shared by all texts of a setting. */
 struct patch_state {
-    struct edit_list references; /* edits that fill --reference, at the patched sites */
+    struct edit_list references; /* edits whose values come from --reference, at the patched
+                                  * sites */
     struct npy direction;        /* the direction of --metric cosine:@FILE */
 };
 
-/* The options of one text. */
+/* The options of one text, and its corrupt text. */
 struct patch_job {
     struct question question; /* the question of --answer and --query */
     struct patching_plan plan;
@@ -304,8 +305,8 @@ static int parse_receivers(struct patching_plan *plan, const char *list, bool no
     return receivers ? 0 : -1;
 }
 
-/* Read the senders and receivers of a path: `9.6:10.0.q`, `9.6,9.9:logits` or `:10.0,10.7.q` if
- * --joint has named the senders. */
+/* Read the senders and receivers of --path: `9.6:10.0.q` or `9.6,9.9:logits`. Without senders, as
+ * in `:10.0,10.7.q`, the senders are the heads of --joint or, by default, all heads. */
 static int parse_path(struct patching_plan *plan, const struct options *options, bool notes,
                       struct arena *arena, struct err *err)
 {
@@ -484,8 +485,8 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
     return 0;
 }
 
-/* Tell the viewer how many tokens will run: a copy of the text for each token and layer; estimates
- * need only one pass. */
+/* Tell the viewer how many tokens the passes will process: a copy of the text for each token and
+ * layer; estimates need only one pass. */
 static void expect(void *state, struct driver *driver, size_t tokens)
 {
     struct viewer *viewer = &driver->session.viewer;

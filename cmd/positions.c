@@ -19,13 +19,13 @@ struct scope {
     const struct tokenized *text;
     const char *option; /* the option's name in messages */
     bool one;           /* a name of several tokens means the last of its tokens */
-    bool plain;         /* the name is without @ */
+    bool plain;         /* the name has no @ before it */
     struct arena *arena;
     struct err *err;
 };
 
-/* True if no word continues across byte `at`: a space, a sign or a script without spaces is
- * there. */
+/* True if no word continues across the byte offset `at`: a space, a sign or a script without spaces
+ * is there. */
 static bool is_edge(const char *text, size_t size, size_t at)
 {
     uint32_t before = 0, after = 0;
@@ -144,8 +144,8 @@ static void put_span(struct buf *out, const struct scope *scope, struct word_spa
 }
 
 /* Append the positions of all regions called `name` or, unless `nth` is 0, only of number `nth` of
- * these, from 1. Returns 1 if no region has this name. It is an error if the regions have no
- * tokens, since a region may be empty. */
+ * these, from 1. Returns 1 if no region has this name. Regions without tokens in this text are an
+ * error. */
 static int put_regions(struct buf *out, const struct scope *scope, const char *name, size_t size,
                        size_t nth)
 {
@@ -232,8 +232,8 @@ static int put_name(struct buf *out, const struct scope *scope, const char *name
     return 0;
 }
 
-/* The size of a name after @: up to one of `signs`, or the size of a column's name if that is
- * longer. */
+/* The size in bytes of a name after @: up to one of `signs`, or the size of a column's or region's
+ * name that begins here, if that is longer. */
 static size_t name_size(const char *name, const struct item *item)
 {
     static const char signs[] = ":,]/;";
@@ -400,8 +400,8 @@ static bool counts_rows(const struct tokenized *text)
     return text->words_before && !text->words;
 }
 
-/* Convert an index or a range to a range of all tokens. The index counts words or, without words,
- * the tokens after the first words_before tokens. */
+/* Convert an index or a range to a range of indices among all tokens. The given index counts words
+ * or, without words, the tokens after the first words_before tokens. */
 static const char *tokens_of_rows(const char *range, const struct scope *scope)
 {
     const struct tokenized *text = scope->text;

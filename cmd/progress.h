@@ -15,7 +15,7 @@
 struct progress {
     bool shows;
     const char *things; /* unit of the count; NULL: a percentage is shown */
-    size_t before;      /* number that an earlier process has done; not part of the speed */
+    size_t before;      /* how many things an earlier process has done; not part of the speed */
     double begin, shown;
     struct progress_sink sink; /* passes progress of library functions to this line */
 };

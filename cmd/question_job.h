@@ -31,7 +31,8 @@ int question_prepare(struct driver *driver, const char *option, const char *answ
 /* The options of a job; without a job, the options of the open setting. */
 const struct options *question_options(const struct driver *driver, const struct job *job);
 
-/* The words of --answer and --query, for answer_read and position_read (session.h). */
+/* The values of --answer and --query, with the text, for answer_read and position_read
+ * (session.h). */
 struct question_words question_words(struct driver *driver, const struct job *job);
 
 /* Read --layer, by default all layers; in a model with an encoder, these are layers of the
@@ -49,7 +50,7 @@ int question_numbers(unsigned *numbers, const struct driver *driver, const struc
 int question_corrupt(struct text_with_source *corrupt, const struct driver *driver,
                      const struct job *job, struct arena *arena, struct err *err);
 
-/* Begin the report of a job: its texts, and facts, which are returned. NULL: failed. */
+/* Begin the report of a job: set its model and its texts, and return its facts. NULL: failed. */
 struct facts *question_report(struct job *job, const struct group *group, struct err *err);
 
 /* Describe a question, "logit difference ␣Mary - ␣John after ␣to", and add its facts. `soft_cap` is

@@ -58,8 +58,8 @@ static bool is_named(const struct request *request, const struct text_with_sourc
            (text->named_keys.count || !have_keys(&request->selection)) && !pair->source.count;
 }
 
-/* Set `*size` to a number that stands for the size of a text's tensors with --words: it is made
- * from the number of queries and, if tensors have keys, from the number of words. */
+/* Set `*size` to a number that is the same for texts whose tensors have the same size with --words:
+ * it is made from the number of queries and, if tensors have keys, from the number of words. */
 static int find_words(double *size, const struct request *request, const struct driver *driver,
                       const struct job *job, struct arena *arena, struct err *err)
 {
@@ -78,8 +78,8 @@ static int find_words(double *size, const struct request *request, const struct 
     return 0;
 }
 
-/* Read a text. Refused without --pool: a text whose tensors differ in size from the first
- * text's. */
+/* Read a text. Refused: a text whose tensors differ in size from the first text's, unless --pool or
+ * --mean regions gives all texts the same size. */
 static int read(void *state, struct driver *driver, struct job *job, struct arena *arena,
                 struct err *err)
 {

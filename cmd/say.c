@@ -24,7 +24,7 @@ enum { KIND_BYTES = 32 }; /* at least the bytes of "attn-cli: error: " */
 /* Print a line without allocating memory, since memory may have run out. */
 static void print_line(const char *kind, const char *text)
 {
-    enum { VISIBLE_BYTES = 4 }; /* most bytes that show one byte: \xNN */
+    enum { VISIBLE_BYTES = 4 }; /* maximum number of bytes that show one byte: \xNN */
     /* static, because the stack may be small */
     static char line[KIND_BYTES + VISIBLE_BYTES * ERR_TEXT_BYTES];
     size_t size = (size_t)snprintf(line, sizeof line, "attn-cli: %s", kind);

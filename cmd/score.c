@@ -153,7 +153,8 @@ struct kind {
     unsigned takes; /* which of MEAN, QUERY and UNIGRAMS the kind accepts */
     enum { EACH_ALONE, ROW_FOR_EACH, ROW_FOR_VALUES } table;
     enum totals_kind totals;
-    const char *label; /* name of the column of scored things: text, continuation or good */
+    const char *label; /* name of the column that contains what is scored: text, continuation or
+                        * good */
     const char *row;   /* name of a row in a table that has a column for each model or value */
     /* columns to use as --per; or the default of --group, if the input has this column */
     const char *column;
@@ -189,7 +190,8 @@ struct score_state {
     size_t unknown;     /* number of texts with words that are not in the vocabulary */
     size_t ties;        /* number of pairs whose two texts have the same log-probability */
 
-    /* each text of a batch has its own result: of the members below, only `unigrams` is used */
+    /* true if each text of a batch has its own result; of the members below, only `unigrams` is
+     * then used */
     bool by_text;
     struct score_total all;     /* sum over the texts of the open model */
     struct score_totals table;  /* rows of totals over all texts; with `title`, over all models */
@@ -474,8 +476,8 @@ static int open(void *state, struct driver *driver, struct err *err)
     return scoring_check(&own->scoring, err);
 }
 
-/* Tell the viewer how many tokens all passes have: a masked model runs a text once for each
- * token. */
+/* Tell the viewer how many tokens all passes will process in total; for a masked model, which runs
+ * a text once per token, this is an upper bound. */
 static void expect(void *state, struct driver *driver, size_t tokens)
 {
     struct viewer *viewer = &driver->session.viewer;
@@ -485,15 +487,15 @@ static void expect(void *state, struct driver *driver, size_t tokens)
     viewer_expect(viewer, EXPECT_STEPS, tokens);
 }
 
-/* --- continuations: a text joined with each of them. In a masked model, a text may have a mask
- * token, which the continuation then replaces.
+/* --- continuations: each continuation is joined to the text. In a masked model, a text may have a
+ * mask token, which the continuation then replaces.
  *
  *     the keys to the cabinet [MASK] old.   are → the keys to the cabinet are old. */
 
 /* The gap in a text where a continuation is inserted. */
 struct gap {
     size_t start, end;    /* range of bytes that the continuation replaces */
-    size_t before, after; /* numbers of tokens before and after the gap, which stay */
+    size_t before, after; /* numbers of tokens before and after the gap, which do not change */
 };
 
 /* Find the gap: the mask token, without blanks that belong to this token; or the end of the
@@ -611,8 +613,8 @@ static int find_words(struct tokenized *text, const struct viewer *viewer, struc
     return 0;
 }
 
-/* Check the mask tokens of a text. A text with masks has no scores: its rows are likely tokens. In
- * one table, all texts have masks or none has. --query must then select a mask token. */
+/* Check the mask tokens of a text. A text with masks has no scores: its rows are likely tokens, and
+ * --query must select a mask token. In one table, either all texts have masks or none has. */
 static int check_masks(struct score_state *own, const struct tokenized *sentence,
                        const struct score_text *text, struct err *err)
 {

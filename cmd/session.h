@@ -57,28 +57,29 @@ int input_wrap(struct input *input, const struct chat *chat, struct arena *arena
 
 /* How texts begin with --special auto, the default. BEGINNING_OF_TOKENIZER: with the tokens that
  * the tokenizer adds. BEGINNING_ADDED: if it adds none, with the beginning token. BEGINNING_NOTED:
- * as the first, but a note says if the tokenizer adds none. */
+ * as BEGINNING_OF_TOKENIZER, but a note says so if the tokenizer adds none. */
 enum beginning { BEGINNING_OF_TOKENIZER, BEGINNING_ADDED, BEGINNING_NOTED };
 
-/* The rule of all commands: the beginning token is put before texts with --words or with regions;
- * then all numbers of a word or region belong to the same text. `adds`: the command follows this
- * rule; other commands get BEGINNING_NOTED. */
+/* How texts begin by default. Texts without --words and without regions: BEGINNING_OF_TOKENIZER.
+ * Other texts: BEGINNING_ADDED if `adds` is true, so the results of all such commands for a word or
+ * region belong to the same text; otherwise BEGINNING_NOTED. */
 enum beginning session_beginning(const struct items *items, bool adds);
 
 struct session {
     const struct options *options;
     enum beginning begins; /* how texts begin; set before session_begin */
-    const char *model;     /* name of the model to open; NULL: --model */
+    const char *model;     /* name of the model to open; NULL: the value of --model */
     bool omits_origin; /* results do not name their model: the hash of the weights is not needed */
     enum precision precision;
-    struct mechanism mechanism; /* the mechanism of the options */
+    struct mechanism mechanism; /* the attention mechanism that the options choose */
     struct viewer viewer;
     struct dictionary *dictionaries; /* [dictionary_count] dictionaries of --sae */
     size_t dictionary_count;
     struct edit_list edits;
     struct edit_store *store; /* values for edits that settings of a sweep share; NULL: none */
     bool adds_beginning;      /* --special auto found a token to put before texts */
-    const char *token; /* value of --query, as an index in the last text of session_read_items */
+    const char *token; /* value of explain's --query for the last text of session_read_items, with
+                        * @NAME as a position */
     struct arena arena;
 };
 
@@ -96,8 +97,8 @@ void session_release(struct session *session);
 /* The texts that the positions of an item refer to. */
 struct item_positions {
     const struct item *item;
-    /* [0]: the text; [1]: the source, or else the text again; with --words, positions count
-     * words */
+    /* [0]: the text; [1]: the source or, if there is none, the text again; with --words, positions
+     * count words */
     struct tokenized texts[2];
     const char *option; /* name of the option in messages: --edit or --knockout */
     struct arena *arena;
@@ -120,8 +121,9 @@ const char *positions_tokens(void *context, bool of_source, const char *position
 int session_open_item(const struct session *session, struct item *item, const struct items *items,
                       size_t index, struct arena *arena, struct err *err);
 
-/* Read the text and the source of an item as tokens, and check that the edits fit these. Names in
- * `item` become positions. pair->edits are the viewer's edits, or edits made for this text. */
+/* Read the text and the source of an item as tokens, and check that they have the tokens that the
+ * edits name. Names in `item` become positions. pair->edits are the viewer's edits, or edits made
+ * for this text. */
 int session_read_item(struct session *session, struct item *item, struct text_with_source *pair,
                       struct arena *arena, struct err *err);
 
@@ -153,7 +155,8 @@ struct question_words {
     const char *option, *answer;
     /* name of the option for the position, such as --query; NULL: the command has none */
     const char *place_option;
-    const char *place;            /* index of the position's token; NULL: the default */
+    const char *place;            /* value of `place_option`, the index of a token; NULL: the
+                                   * default */
     struct notes *notes;          /* notes of answers that lack a space */
     const struct tokenized *text; /* the text of the question; NULL: no text yet */
     size_t index;                 /* number of the text, for notes */

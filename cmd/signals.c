@@ -29,7 +29,7 @@ static void begin_to_leave(const char *message)
  * leaks may hold when a signal arrives. */
 #define ENDS_THE_PROGRAM __attribute__((no_sanitize("address")))
 
-/* End after an interruption, without half-written files. */
+/* End the program after an interruption, without leaving half-written files. */
 ENDS_THE_PROGRAM
 static void leave(int signal_number)
 {

@@ -70,7 +70,8 @@ struct steer_run {
     double *sums[2];  /* [layers, width] sums over the texts: [0] positive, [1] negative */
     double *norms;    /* [layers] sum over all texts of the mean norm of a text's tokens */
     size_t counts[2]; /* [0] number of positive texts, [1] of negative texts */
-    float *vectors;   /* [layers, width] differences of the means */
+    float *vectors;   /* [layers, width] mean of the positive texts minus mean of the negative
+                       * texts; with --feature, the direction of a feature */
     const char *ending;
 };
 
@@ -113,7 +114,7 @@ static int choose_site(struct steer_run *run, struct err *err)
 }
 
 /* For each text, add the mean over its selected tokens to the sums of `side` (0: positive, 1:
- * negative), and their mean norm to the norms. */
+ * negative), and the mean norm of these tokens to run->norms. */
 static int add_texts(struct steer_run *run, size_t side, const struct text_with_source *pairs,
                      size_t count, struct arena *arena, struct err *err)
 {
@@ -145,11 +146,12 @@ static int add_texts(struct steer_run *run, size_t side, const struct text_with_
     return failed;
 }
 
-/* Read the texts of one side, and add them to its sums in groups that share a pass. */
+/* Read the texts of `side` (0: positive, 1: negative), and add them to its sums in groups that
+ * share a pass. */
 static int tokenize_side(struct steer_run *run, const struct items *items, size_t side,
                          struct err *err)
 {
-    bool is_table = items->fields >> ITEM_NEGATIVE & 1; /* a row has a positive and a negative
+    bool is_table = items->fields >> ITEM_NEGATIVE & 1; /* each row has a positive and a negative
                                                          * text */
     struct arena arena = {0};
     struct text_with_source pairs[AT_ONCE];
@@ -226,7 +228,7 @@ static void put_text(struct buf *out, const char *text)
 }
 
 /* Write the vectors as GGUF: the architecture "controlvector", and direction.L [width] for each
- * layer but 0. */
+ * layer except layer 0. */
 static void put_control_vector(struct buf *out, const struct steer_run *run, struct layers layers)
 {
     enum { U32 = 4, TEXT = 8, ALIGNMENT = 32 };

@@ -47,7 +47,7 @@ int regions_read(struct item *item, const char *numbers, struct arena *arena, st
                 "column 'regions': expected %zu name%s separated by |, as in the text, found %zu",
                 parts.count, num_plural(parts.count), names.count);
     const char *mark = marked;
-    bool is_apart = false; /* since the last region with text, a mark was next to blanks */
+    bool is_apart = false; /* true if a mark since the last region with text was next to blanks */
     for (size_t i = 0; i < parts.count && !err->kind; i++) {
         const char *name = column ? names.items[i] : "";
         long long number = numbers ? strtoll(numbers, (char **)&numbers, 10) : (long long)i + 1;
@@ -153,7 +153,7 @@ static bool parse_number(double *value, struct formula *formula)
     return is_found;
 }
 
-/* Read an operand, and apply the operators after it that bind at least as strongly as a level. */
+/* Read an operand, and apply the operators after it whose precedence is at least `level`. */
 static bool parse_value(double *value, struct formula *formula, size_t level)
 {
     enum { OPERANDS_MAX = 512 };

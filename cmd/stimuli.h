@@ -37,6 +37,7 @@ const struct score_region *regions_find(const struct tokenized *text, const stru
  * missing. */
 int suite_read(struct items *items, struct err *err);
 
-/* Replace the totals of a suite's regions by its predictions: for each item, then over all. */
+/* Replace the totals of a suite's regions by its predictions: for each item, then over all
+ * items. */
 int suite_predict_all(struct score_totals *table, const struct texts *formulas, struct arena *arena,
                       struct err *err);

@@ -30,7 +30,8 @@ const char *mark_find(const char *text, const char *at)
     return at;
 }
 
-/* Decode the character at `at`; it is 0 at the end of the text. Returns its size in bytes. */
+/* Decode the character at `at`; `*character` is 0 at the end of the text. Returns the size of the
+ * character in bytes. */
 static size_t decode(uint32_t *character, const char *at)
 {
     *character = 0;
@@ -38,7 +39,7 @@ static size_t decode(uint32_t *character, const char *at)
 }
 
 /* Find the next stray white space from `*end` on: at the start or end of a text, or several blanks
- * within a line. Blanks next to a mark are not stray. */
+ * within a line. Blanks next to a mark are not stray. Returns false if there is none. */
 static bool find_stray(const char **start, const char **end, const char *text)
 {
     for (const char *at = *end; *at; at = *end) {

@@ -27,16 +27,16 @@ struct text_survey {
 /* Find the first mark, `|`, from `at` on; NULL: none. A bar of a special token is no mark. */
 const char *mark_find(const char *text, const char *at);
 
-/* Add a text of a table to the survey: its marks, if it may have some, and stray blanks: white
- * space at an end, unless the cell is a region, or several blanks within a line that are not next
- * to a mark. */
+/* Add a text of a table to the survey: its marks, only for CELL_WITH_MARKS, and stray blanks. Stray
+ * blanks are several blanks within a line that are not next to a mark and, unless the text is a
+ * region or has marks, white space at its start or end. */
 enum cell_kind { CELL_TEXT, CELL_WITH_MARKS, CELL_REGION };
 int text_survey_add(struct text_survey *survey, const char *text, enum cell_kind kind, size_t line,
                     struct arena *arena, struct err *err);
 
-/* The kinds of hidden characters in a text, as in text_survey.hidden_kinds: no-break spaces, soft
- * hyphens, zero-width spaces and, in a cell of CSV, line breaks and tabs. Joiners do not count,
- * since Persian and emoji need them. */
+/* The kinds of hidden characters in a text, as in text_survey.hidden_kinds: for example no-break
+ * spaces, zero-width spaces, direction marks and, in a cell of CSV, line breaks and tabs. Joiners
+ * do not count, since Persian and emoji need them. */
 unsigned hidden_find(const char *text, bool is_csv);
 
 /* True if a cell is an error value of Excel, in English or in a language in which Excel translates
@@ -53,6 +53,6 @@ enum cells cells_add(enum cells cells, const char *cell);
 const char *text_trim(const char *text, struct arena *arena, struct err *err);
 
 /* Append to a note the survey's findings, as in "; 2 blank lines skipped; …". `leaves_marks`: the
- * command leaves marks out of the texts; `keeps_blanks`: it reads stray blanks. */
+ * command leaves marks out of the texts; `keeps_blanks`: it does not remove stray blanks. */
 void text_survey_write(struct buf *out, const struct text_survey *survey, bool leaves_marks,
                        bool keeps_blanks);

@@ -14,7 +14,7 @@
 #include "base/num.h"
 
 enum {
-    VALUES_MAX = 10000, /* most values of one sweep: a longer range is probably a mistake */
+    VALUES_MAX = 10000, /* maximum number of values of one sweep; more are probably a mistake */
     SETTINGS_MAX = 1000000,
     SHARDS_MAX = 1000000,
 };
@@ -164,7 +164,7 @@ static int check_name(const struct sweep *sweep, const char *name, struct err *e
                                   : 0;
 }
 
-/* Read the NAME=LIST of a sweep, such as head=0-3,7, or for a number s=-3:3:0.5. */
+/* Read the NAME=LIST of a sweep, such as head=0-3,7 or, for numbers, s=-3:3:0.5. */
 static int parse_sweep(struct sweep *sweep, const char *text, struct arena *arena, struct err *err)
 {
     struct swept_option *swept = &sweep->items[sweep->count];
@@ -413,8 +413,8 @@ int shard_read(struct job_shard *shard, const char *text, struct err *err)
                      names_guess(guess, names_nearest(NAMES_LIST(words), text, strlen(text))));
 }
 
-/* The first job of a shard. Divide before multiplying: the product of jobs and shards may
- * overflow. */
+/* The number of the first job of the shard with this index, from 0. Divide before multiplying: the
+ * product of jobs and shards may overflow. */
 static size_t shard_begin(const struct job_shard *shard, size_t jobs, size_t index)
 {
     return jobs / shard->count * index + jobs % shard->count * index / shard->count;

@@ -58,7 +58,8 @@ int compare_by_numbers(const void *a, const void *b);
 int models_read(struct texts *models, const struct options *options, struct arena *arena,
                 struct err *err);
 
-/* Add the name of a model to an error message, if there are several models. Always returns -1. */
+/* Put the name of a model before an error message, unless the message begins with this name. Always
+ * returns -1. */
 int model_blame(const char *name, struct err *err);
 
 /* --- shards: the part of all jobs that one process runs -----------------------------------------

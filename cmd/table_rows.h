@@ -12,7 +12,7 @@ struct row {
         const char *name;  /* name of the member, in JSONL */
         size_t field;      /* field in which the value is stored; see field_of in items.c */
         const char *value; /* text of the cell; NULL: none */
-        bool literal;      /* the value is JSON other than a text, and is copied as it is written */
+        bool literal;      /* the value is JSON but not a string, and is copied as it is written */
     } * cells;             /* [count] cells of the row */
     size_t count;
     const char *at; /* [size] bytes of the row */

@@ -75,8 +75,8 @@ static int keep_maps(struct selection *selection, const char *layers, const stru
     return 0;
 }
 
-/* Read a list of heads in --head, such as 17.4,20.0, in this order. `layers` gets the list of their
- * layers, `heads` the list of their numbers. */
+/* Read a list of heads in --head, such as 17.4,20.0, in this order. Set `*layers` to the list of
+ * their layers, and `*heads` to the list of their numbers. */
 static int list_heads(struct derivation *how, const char **layers, const char **heads,
                       const struct driver *driver, struct arena *arena, struct err *err)
 {
@@ -115,7 +115,7 @@ int request_make(struct request *request, struct driver *driver, struct err *err
     const struct style_words *words = &session->options->display.style;
     bool is_talk = words->preset && format->display & DISPLAY_CELLS && config->causal &&
                    !has_encoder(config) && !(words->tokens && *words->tokens == '0');
-    bool translates = has_encoder(config); /* with an encoder, its tensors are shown by default */
+    bool translates = has_encoder(config); /* the tensors of an encoder are shown by default */
     const char *usual = translates                   ? format->show_of_encoder
                         : config_keeps_state(config) ? show_of_mixers(format, config)
                                                      : format->show;
@@ -208,7 +208,7 @@ double request_add_memory(struct memory *memory, const struct request *request,
     struct memory captured = {0};
     viewer_add_memory(&captured, viewer, selection, pair, by_map ? CAPTURE_MAPS : CAPTURE_ALL);
     double bytes = viewer_captured_bytes(viewer, selection, pair);
-    /* bytes of the newest copy of the tensors: each step makes a copy */
+    /* bytes of the newest copy of the tensors: each step of the derivation makes a copy */
     double held = by_map ? captured.held : bytes;
     memory->held += captured.held;
     if (how->mean_of_heads)

@@ -199,8 +199,8 @@ static int take_settings(struct train_run *run, struct err *err)
 
 /* --- classes --------------------------------------------------------------------------------- */
 
-/* A function that is called for each item of a table of texts, with a tokenizer that adds special
- * tokens. */
+/* A function that is called for each item of a table of texts. `tokenizer` adds special tokens; it
+ * is NULL for add_label, which needs none. */
 typedef int item_visitor(struct train_run *run, const struct tokenizer *tokenizer,
                          const struct item *item, struct arena *arena, struct err *err);
 
@@ -326,8 +326,8 @@ static int add_labelled(struct train_run *run, const struct tokenizer *tokenizer
         dataset_add_labelled(&run->texts, text.ids, text.segments, text.count, target, err));
 }
 
-/* Read the names of the classes, which are numbers by default. Refuse models that give a text
- * several classes. */
+/* Read the names of the classes, which are numbers by default. Refuse a config whose problem_type,
+ * if given, is not one class for each text or, with a single class, regression. */
 static int open_classes(struct train_run *run, struct err *err)
 {
     const struct buf *text = &run->model.text;
@@ -422,8 +422,8 @@ static int add_lines(struct train_run *run, const struct tokenizer *tokenizer, c
     return failed;
 }
 
-/* Check that the model fits its objective: masked models need a mask token; repeated texts are only
- * for models that learn the next token. */
+/* Check the options and the tokenizer for the training objective of the model: --drills needs a
+ * model that learns the next token; a masked model needs a mask token. */
 static int check_objective(struct train_run *run, const struct tokenizer *tokenizer,
                            struct err *err)
 {

@@ -14,7 +14,7 @@
 #include "output.h"
 #include "sweep.h"
 
-enum { WEIGHTS_AXES = 5 /* most axes: layers, texts, heads, queries, keys */ };
+enum { WEIGHTS_AXES = 5 /* maximum number of axes: layers, texts, heads, queries, keys */ };
 
 struct weights_file {
     const char *path;
@@ -216,8 +216,8 @@ static int read_tokens(struct weights_file *file, const char *path)
 }
 
 /* Name all tokens, by numbers if the file gives no names. A Ġ or ▁ before a word stands for a
- * space, as in vocabularies. True if some token begins with a space: then the text has no other
- * spaces. */
+ * space, as in vocabularies. Returns true if some token begins with a space: no other spaces are
+ * then put between the tokens. */
 static bool find_spaces(struct weights_file *file)
 {
     static const char *const signs[] = {"Ġ", "▁"};

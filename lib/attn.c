@@ -24,10 +24,11 @@
 struct attn_model {
     struct host_object object;
     struct viewer viewer;
-    struct tokenizer *special;         /* tokenizer that adds special tokens, opened when it is
-                                        * needed */
-    size_t runs, steps, packing_bytes; /* `runs`: calls with more tokens than texts; `steps`: calls
-                                        * with one token of one text */
+    struct tokenizer *special;         /* tokenizer that adds special tokens; NULL until
+                                        * attn_encode_special or attn_encode_source needs it */
+    size_t runs, steps, packing_bytes; /* runs: number of calls with more tokens than texts; steps:
+                                        * number of calls with one token of one text; packing_bytes:
+                                        * limit of attn_set_packing */
     size_t begin, adds_begin;          /* the same as attn_counts.begin and
                                         * attn_counts.adds_begin */
     struct mechanism mechanism;        /* the model's kind of attention; a request may replace it
@@ -51,8 +52,8 @@ static int check_ids(const struct attn_ids *ids, size_t count, const char *thing
     return 0;
 }
 
-/* Begin a call that runs the model or its tokenizer. end_call ends it, and takes back the
- * attention, the temperature and the edits of its request. */
+/* Begin a call that runs the model or its tokenizer. Each call ends with end_call, which also
+ * resets the attention, the temperature and the edits that a request set. */
 static int begin_call(struct host_call *call, const struct attn_model *model)
 {
     return err_if(check_given(model, "a model", &call->err) ||
@@ -87,7 +88,8 @@ static void find_begin(struct attn_model *model)
     struct err none = {0};
     model->begin = SIZE_MAX;
     model->mechanism = config->mechanism;
-    model->viewer.reads_any_length = true; /* attn_encode accepts any length; runs check it */
+    model->viewer.reads_any_length = true; /* attn_encode accepts texts of any length; calls that
+                                            * run the model check the length */
     if (config_has_start(config)) {
         model->begin = (size_t)config->bos_id;
         model->adds_begin = 1;
@@ -162,8 +164,8 @@ struct attn_counts attn_count(const struct attn_model *model)
     };
 }
 
-/* Copy the ids of a text. All arrays of attn_ids are in one piece of memory, which begins with
- * `starts`. */
+/* Copy the ids of a text into one block of memory with all arrays of attn_ids. The block begins
+ * with `starts`. */
 static int copy_ids(struct attn_ids *ids, const struct tokenized *tokenized, struct err *err)
 {
     size_t count = tokenized->count;
@@ -193,7 +195,8 @@ static int copy_ids(struct attn_ids *ids, const struct tokenized *tokenized, str
     return 0;
 }
 
-/* Tokenize a text or a source, with special tokens (by the tokenizer model->special) or without. */
+/* Tokenize a text, or the source of a model with an encoder. `special`: add special tokens, with
+ * the tokenizer model->special. */
 static int encode(const struct attn_model *given, bool special, bool is_source, struct input input,
                   struct attn_ids *ids, struct attn_error *error)
 {
@@ -263,9 +266,10 @@ int attn_set_packing(struct attn_model *model, size_t bytes, struct attn_error *
     return end_call(&call, failed, error);
 }
 
-/* Count a call that runs texts. The second call packs weights: for a program that runs one text,
- * packing would not pay. The first call packs if it has several texts and enough tokens. Calls with
- * one token of one text pack only quantised weights, and only from the third such call on. */
+/* Count a call that runs texts, and decide whether to pack weights. The second call packs them: for
+ * a program that runs only one text, packing would cost more time than it saves. The first call
+ * packs them only if it has several texts and enough tokens. Calls with one token of one text pack
+ * only quantised weights, from the third such call on. */
 static void count_run(struct attn_model *model, const struct attn_ids *texts, size_t count)
 {
     struct viewer *viewer = &model->viewer;
@@ -285,8 +289,8 @@ static void count_run(struct attn_model *model, const struct attn_ids *texts, si
     viewer->model.weights.packing_bytes = model->packing_bytes;
 }
 
-/* Check the ids of texts and sources, and set the attention pattern, temperature and edits of a
- * request, which may be NULL. */
+/* Check the ids of texts and sources, and set the attention pattern, temperature and edits of
+ * `request`. If `request` is NULL only the ids of the texts are checked. */
 static int check_request(struct host_call *call, struct attn_model *model,
                          const struct attn_ids *texts, size_t count,
                          const struct attn_request *request)
@@ -328,7 +332,8 @@ struct showing {
     struct attn_model *model;
     const struct attn_request *request;
     size_t first;           /* index of the first text of the pass */
-    struct capture capture; /* selected heads of one tensor at a time, unless all are selected */
+    struct capture capture; /* copies the selected heads of one tensor at a time; not used if all
+                             * heads are selected */
     struct arena tensor;
 };
 
@@ -416,8 +421,8 @@ static struct text text_of(const struct attn_ids *ids, const struct attn_request
     return text;
 }
 
-/* Run texts after check_request, with the earlier tokens of `cache` unless it is NULL, and give the
- * selected tensors to the request's sink. */
+/* Run texts after check_request, and pass the selected tensors to the request's sink. `cache`: keys
+ * and values of the earlier tokens, or NULL. */
 static int run_request(struct host_call *call, struct attn_model *model, const struct attn_ids *ids,
                        size_t count, const struct attn_request *request, struct cache *cache)
 {
@@ -451,8 +456,8 @@ static int run_request(struct host_call *call, struct attn_model *model, const s
     return err_if(failed);
 }
 
-/* Give the sink the gradients of the rows of tokens in the embedding table, after the gradient of
- * the embedding. */
+/* Pass the gradients of the tokens' rows of the embedding table to the sink. This follows the
+ * gradient of the embedding. */
 static int pass_on_rows(struct showing *showing, struct matrix rows, bool of_source,
                         struct err *err)
 {
@@ -696,23 +701,24 @@ int attn_generate(struct attn_model *model, const struct attn_ids *ids,
 
 /* --- weights ---------------------------------------------------------------------------------- */
 
-/* How the numbers [in, out] of a matrix, or [out] of a vector, become axes. */
+/* How a stored matrix [in, out] or vector [out] is rearranged into the axes of a tensor. */
 enum weight_form {
     FORM_MATRIX,   /* a matrix [in, out] */
-    FORM_TURNED,   /* a matrix becomes [out, in] */
-    FORM_TO_HEADS, /* a matrix becomes [head, in, dim] */
-    FORM_OF_HEADS, /* a matrix becomes [head, dim, out] */
+    FORM_TURNED,   /* a transposed matrix [out, in] */
+    FORM_TO_HEADS, /* a matrix [head, in, dim]: its columns divided by heads */
+    FORM_OF_HEADS, /* a matrix [head, dim, out]: its rows divided by heads */
     FORM_SCALES,   /* the scales [out] of a norm */
     FORM_SHIFTS,   /* the shifts [out] of a norm */
     FORM_BIAS,     /* a vector [out] */
-    FORM_HEAD_BIAS /* a vector becomes [head, dim] */
+    FORM_HEAD_BIAS /* a vector divided by heads, [head, dim] */
 };
 
 static const struct weight_row {
     const char *name;
     unsigned char slot, form;
     const char *axes[ATTN_AXES_MAX];
-    const char *alias; /* the name in TransformerLens; names of layers have `blocks.3.` before it */
+    const char *alias; /* name in TransformerLens; for a weight of a layer, without
+                        * "blocks.LAYER." */
 } weight_rows[] = {
     {"W_E", SLOT_TOKENS, FORM_TURNED, {"word", "channel"}, "embed.W_E"},
     {"W_pos", SLOT_POSITIONS, FORM_TURNED, {"token", "channel"}, "pos_embed.W_pos"},
@@ -739,8 +745,8 @@ static const struct weight_row {
     {"ln_2.b", SLOT_NORM_2, FORM_SHIFTS, {"channel"}, "ln2.b"},
 };
 
-/* Find the slot of "W_E", "h.3.W_Q", "h.3.cross_W_Q" or "enc.0.W_Q", or of TransformerLens' names
- * for these; the layer must exist. */
+/* Find the slot of a weight by its name, such as "W_E", "h.3.W_Q", "h.3.cross_W_Q" or "enc.0.W_Q",
+ * or by TransformerLens' name. A layer that the model lacks is an error. */
 static int find_weight(const struct weight_row **row, struct slot *slot,
                        const struct config *config, const char *name, struct err *err)
 {
@@ -775,8 +781,8 @@ static int find_weight(const struct weight_row **row, struct slot *slot,
     return 0;
 }
 
-/* Make the tensor of a weight: a matrix or a vector, as floats, with the axes of its form.
- * tensor->data is NULL if the model lacks the weight. */
+/* Make the tensor of a weight, as float32 numbers, with the axes of row->form. tensor->data is NULL
+ * if the model lacks the weight. */
 static int copy_weight(struct attn_tensor *tensor, struct weights *weights, struct slot slot,
                        const struct weight_row *row, struct arena *arena, struct err *err)
 {
@@ -934,7 +940,7 @@ int attn_step(struct attn_cache *cache, const struct attn_ids *ids,
                  check_step(cache, ids, request, &call.err) ||
                  run_request(&call, cache->model, ids, 1, request, &cache->cache) ||
                  mapping_list_check(&cache->model->object, &call.err);
-    /* forget the new tokens that are in the cache already */
+    /* remove the new tokens that were already added to the cache */
     if (failed && cache->cache.count > past)
         cache_forget(&cache->cache, past);
     host_object_drop(&cache->object);

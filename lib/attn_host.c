@@ -28,19 +28,19 @@ static void answer(int signal_number, siginfo_t *info, void *context)
         before->sa_handler(signal_number);
     } else if (is_fault || before->sa_handler == SIG_DFL) {
         signal(signal_number, SIG_DFL);
-        raise(signal_number); /* the raised signal is handled after this handler returns */
+        raise(signal_number); /* the default action follows when this handler returns */
     }
 }
 
 void host_object_init(struct host_object *object, void (*release)(struct host_object *object))
 {
-    /* the handler runs on the program's stack for signals, if there is one: some programs
-     * need that */
+    /* run the handler on the program's alternate signal stack, if it has one: some programs need
+     * that */
     struct sigaction action = {.sa_sigaction = answer, .sa_flags = (int)(SA_SIGINFO | SA_ONSTACK)};
     *object = (struct host_object){.holders = 1, .release = release};
     pthread_mutex_lock(&handler.mutex);
     if (handler.objects++ == 0 && !handler.is_set) {
-        /* get the previous handler before the new one can be called */
+        /* save the previous handler before the new one can be called */
         sigaction(SIGBUS, NULL, &handler.before);
         action.sa_mask = handler.before.sa_mask;
         handler.is_set = sigaction(SIGBUS, &action, NULL) == 0;
@@ -64,8 +64,8 @@ void host_object_drop(struct host_object *object)
     if (--handler.objects == 0 && handler.is_set && sigaction(SIGBUS, NULL, &now) == 0 &&
         now.sa_flags & SA_SIGINFO && now.sa_sigaction == answer) {
         sigaction(SIGBUS, &handler.before, NULL);
-        /* the previous handler is back. If another handler was set later it may call this one,
-         * which therefore stays. */
+        /* the previous handler is set again. If the program set another handler after `answer`,
+         * is_set stays true, because that handler may call `answer`. */
         handler.is_set = false;
     }
     pthread_mutex_unlock(&handler.mutex);
@@ -126,7 +126,7 @@ int check_given(const void *given, const char *thing, struct err *err)
     return given ? 0 : err_usage(err, "expected %s, found NULL", thing);
 }
 
-/* Call the caller's function for a value with a block of numbers, as a tensor. */
+/* Call the function of an attn_value with a block of numbers, as a tensor. */
 static void change(void *context, const struct edit_block *block)
 {
     const struct attn_value *value = context;

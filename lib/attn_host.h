@@ -1,7 +1,7 @@
-/* attn_host.h: calls by the program that uses the library. An object, such as a model, runs one
- * call at a time; it may be closed during a call, and its files may become shorter. SIGBUS is
- * handled while an object is open. A fault in a file that a call mapped fills the rest of the
- * mapping with zeros, and the call fails. Other faults go to the handler that was set before.
+/* attn_host.h: the calls of the program that uses the library. An object, such as a model, runs one
+ * call at a time. It may be closed during a call, and its files may become shorter during it.
+ * SIGBUS is handled while an object is open. A fault in a file that a call mapped fills the rest of
+ * the mapping with zeros, and the call fails. Other faults go to the handler that was set before.
  *
  *     struct host_call call = {0};
  *     int failed = host_call_begin(&call, &object) || ...;
@@ -29,25 +29,26 @@ struct host_call {
     struct err err;
 };
 
-/* `release`, unless NULL, is called after the last drop: there is one drop for init and one for
- * each hold. Closing refuses further calls and drops the object; closing it again does nothing. */
+/* host_object_init sets the number of holders to 1, host_object_hold adds 1, host_object_drop
+ * subtracts 1. When the number becomes 0 `release` is called, unless it is NULL. host_object_close
+ * refuses further calls and drops the object; closing it again does nothing. */
 void host_object_init(struct host_object *object, void (*release)(struct host_object *object));
 void host_object_hold(struct host_object *object);
 void host_object_drop(struct host_object *object);
 void host_object_close(struct host_object *object);
 
 /* host_call_begin holds the object for a call, and makes it the owner of the files that the call
- * maps; -1 if the object is closed or runs another call. host_call_end, also called after a failed
- * begin, frees the arena and drops a held object; -1 if the call failed or a file of the object
- * became shorter. `error`, which may be NULL, then gets the message as one visible line
- * of UTF-8. */
+ * maps. It returns -1 if the object is closed or runs another call. host_call_end must also be
+ * called after a failed host_call_begin: it frees the arena and drops the object if it was held. It
+ * returns -1 if the call failed or a file of the object became shorter; then it writes the message
+ * to `error` (unless NULL) as one printable line of UTF-8. */
 int host_call_begin(struct host_call *call, struct host_object *object);
 int host_call_end(struct host_call *call, int failed, struct attn_error *error);
 
-/* Refuse a NULL argument; `thing` names it, such as "a model". Callers may have ignored an earlier
- * failure. */
+/* Refuse an argument that is NULL, since a caller may have ignored an earlier failure. `thing`:
+ * what the message calls the argument, such as "a model". */
 int check_given(const void *given, const char *thing, struct err *err);
 
-/* Make the values of edits from the caller's values, which must stay valid. */
+/* Convert the caller's values to values of edits. The caller's values must remain valid. */
 int host_values(struct edit_values *made, const struct attn_value *values, size_t count,
                 struct arena *arena, struct err *err);

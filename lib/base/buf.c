@@ -17,7 +17,7 @@ static bool refuse(struct buf *buf, size_t wanted_bytes)
     return false;
 }
 
-/* Make room for `size` more bytes and the closing 0. False: memory is missing. */
+/* Make room for `size` more bytes and the closing 0. Returns false if memory ran out. */
 static bool reserve(struct buf *buf, size_t size)
 {
     size_t needed = 0;

@@ -1,5 +1,5 @@
-/* buf.h: a growing buffer of bytes. Additions report no error: buf_check tells afterwards if memory
- * was missing for one of them.
+/* buf.h: a growing buffer of bytes. Additions report no error: buf_check tells afterwards if
+ * memory ran out.
  *
  *     struct buf buf = {0};
  *     buf_format(&buf, "h.%d", layer);
@@ -31,11 +31,12 @@ void buf_format(struct buf *buf, const char *format, ...) __attribute__((format(
 /* Mark `buf` as out of memory if `part`, from which it is built, is out of memory. */
 void buf_fail_with(struct buf *buf, const struct buf *part);
 
-/* Return 0, or -1 with `err` if memory was missing for an addition. */
+/* Return 0, or -1 with `err` if memory ran out during an addition. */
 int buf_check(const struct buf *buf, struct err *err);
 
 void buf_clear(struct buf *buf); /* empties the buffer; keeps its memory, and `out_of_memory` */
 void buf_release(struct buf *buf);
 
-/* Check the buffer, copy its text to the arena, release the buffer. NULL with `err` on failure. */
+/* Copy the buffer's text to the arena, and release the buffer. Returns NULL with `err` if memory
+ * ran out, for an addition or for the copy. */
 const char *buf_keep(struct buf *buf, struct arena *arena, struct err *err);

@@ -15,7 +15,7 @@ enum err_kind {
     ERR_NONE = 0,
     ERR_FAILED = 1,        /* one or more items failed */
     ERR_USAGE = 2,         /* the command line, or a call of the library, is wrong */
-    ERR_INPUT = 3,         /* an input is missing, wrong or too large; or memory is missing */
+    ERR_INPUT = 3,         /* an input is missing, wrong or too large; or memory ran out */
     ERR_UNSUPPORTED = 4,   /* the input is well-formed, but not supported */
     ERR_OUTPUT = 5,        /* a result could not be written */
     ERR_INTERRUPTED = 130, /* interrupted by the user; the results so far are saved */
@@ -23,8 +23,8 @@ enum err_kind {
 
 enum { ERR_TEXT_BYTES = 8192 }; /* a longer message ends in "..." */
 
-/* The subject of a message. By it, the command line chooses advice, or continues with the next
- * text. */
+/* The subject of a message, by which the command line chooses advice or decides to continue with
+ * the next text. */
 enum err_about {
     ERR_ABOUT_ANYTHING,
     ERR_ABOUT_WORD,      /* a word that the vocabulary lacks */
@@ -45,8 +45,9 @@ struct err {
 
 #define ERR_PRINTF __attribute__((format(printf, 2, 3)))
 
-/* Set the message and its kind (ERR_INPUT for err_set, else the kind in the function's name),
- * unless there is a message: the first cause matters. Return -1. `err` may be NULL. */
+/* Set the message and its kind (ERR_INPUT for err_set, otherwise the kind in the function's name),
+ * unless `err` already has a message, since the first cause matters. Return -1. `err` may be
+ * NULL. */
 int err_set(struct err *err, const char *format, ...) ERR_PRINTF;
 int err_usage(struct err *err, const char *format, ...) ERR_PRINTF;
 int err_unsupported(struct err *err, const char *format, ...) ERR_PRINTF;
@@ -60,8 +61,8 @@ int err_prefix(struct err *err, const char *format, ...) ERR_PRINTF;
 int err_append(struct err *err, const char *format, ...) ERR_PRINTF;
 int err_about(struct err *err, enum err_about about);
 
-/* Unless there is a message: set the message for missing memory, or copy the message of `from`.
- * Return -1. */
+/* Unless `err` has a message already, err_memory sets a message about missing memory, and err_adopt
+ * copies the error `from`. Both return -1. */
 int err_memory(struct err *err, size_t size_bytes);
 int err_adopt(struct err *err, const struct err *from);
 

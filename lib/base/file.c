@@ -35,7 +35,7 @@ struct mapping {
 static _Atomic(struct mapping *) first_mapping;
 static _Thread_local const void *current_owner;
 
-/* Find a free entry of the list, or make one, and set the path. NULL with `err` on failure. */
+/* Find a free entry of the list, or add one, and set its path. NULL with `err` on failure. */
 static struct mapping *take_entry(char *path, struct err *err)
 {
     for (struct mapping *mapping = first_mapping; mapping; mapping = mapping->next) {
@@ -85,7 +85,8 @@ static void mapping_list_remove(const void *bytes)
             continue;
         mapping->begin = 0;
         if (!mapping->is_short ||
-            mapping->owner != current_owner) /* no later mapping_list_check needs the entry */
+            mapping->owner != current_owner) /* no later mapping_list_check needs to report the
+                                              * file */
             free_entry(mapping);
         return;
     }
@@ -125,7 +126,7 @@ bool mapping_list_fill(const void *address)
     int error = errno;
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     size_t skipped = ((uintptr_t)address - mapping->begin) / page * page;
-    /* set before the zeros are mapped: each thread that reads zeros reports them */
+    /* set before the zeros are mapped, so every thread that reads zeros finds it set */
     mapping->is_short = true;
     void *filled = mmap((char *)mapping->begin + skipped, mapping->size - skipped, PROT_READ,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
@@ -411,7 +412,7 @@ static const struct folder_file *held_file(const struct folder *folder, const ch
 
 bool folder_has(const struct folder *folder, const char *name)
 {
-    char path[PATH_MAX]; /* not allocated: if memory were missing, the file would seem absent */
+    char path[PATH_MAX]; /* on the stack: if an allocation failed, the file would seem absent */
     mode_t kind = 0;
     if (folder->files)
         return held_file(folder, name);
@@ -469,7 +470,7 @@ int folder_read(const struct folder *folder, const char *name,
 enum { CHUNK_BYTES = 1 << 22 }; /* bytes written between two reports of progress */
 
 struct written {
-    size_t done, count; /* bytes written so far, and bytes of all files */
+    size_t done, count; /* `done`: bytes written so far; `count`: bytes of all files */
     const struct progress_sink *progress;
 };
 
@@ -516,7 +517,8 @@ static int write_files(struct stream *streams, const struct folder *folder,
     for (size_t i = 0; i < folder->file_count; i++) {
         if (!stream_commit(&streams[i], err))
             continue;
-        /* also remove the files that already have their final names */
+        /* also remove the files that have their final names already, unless they may have replaced
+         * other files */
         for (size_t k = 0; k < i && !target->replaces; k++)
             if (!path_of(&path, target, folder->files[k].name, NULL))
                 unlink(path.bytes);

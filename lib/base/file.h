@@ -18,7 +18,8 @@ struct progress_sink;
 /* --- files ------------------------------------------------------------------------------------ */
 
 struct file {
-    const char *bytes; /* read-only; valid until file_release, or until the owner frees them */
+    const char *bytes; /* read-only; valid until file_release or, if they are borrowed, until the
+                        * owner frees them */
     size_t size;
     enum file_origin { FILE_BORROWED, FILE_MAPPED, FILE_READ } origin;
     struct file_version {
@@ -36,9 +37,11 @@ int file_map(struct file *file, const char *path, struct err *err);
 int file_map_regular(struct file *file, const char *path, struct err *err);
 int file_map_named(struct file *file, const char *path, struct err *err);
 
-#define FILE_READ_MAX_BYTES ((size_t)1 << 30) /* some devices have no end, such as /dev/zero */
+/* Limit for pipes and devices, since some have no end, such as /dev/zero. */
+#define FILE_READ_MAX_BYTES ((size_t)1 << 30)
 
-/* Read an open descriptor (a pipe, a terminal) to its end, at most FILE_READ_MAX_BYTES. */
+/* Read an open descriptor, such as a pipe or a terminal, to its end. An input of more than
+ * FILE_READ_MAX_BYTES is an error. */
 int file_read(struct file *file, int descriptor, const char *name, struct err *err);
 
 /* Make a file of bytes that the caller owns; file_release does not free them. */
@@ -64,11 +67,13 @@ int file_refuse_format(const char *bytes, size_t size, const char *expected, str
  *
  * If someone makes a file shorter, reading the missing pages raises the signal SIGBUS. */
 
-/* For a handler that ends the program: the path of the file mapped at an address, or NULL. */
+/* For a handler that ends the program: the path of the file mapped at an address; NULL: no file is
+ * mapped there. */
 const char *mapping_list_path(const void *address);
 
-/* For a handler that continues with zeros (lib/attn_host.c): fill an owner's file with zeros, from
- * the page of this address on. False: the address is in no owner's file, or the system refuses. */
+/* For a handler that continues with zeros (lib/attn_host.c): replace the file mapped at this
+ * address by zeros, from the page of the address on. False: no file that has an owner is mapped
+ * there, or the system refuses. */
 bool mapping_list_fill(const void *address);
 
 /* Set the owner of the files that this thread maps from now on. Returns the previous owner. */
@@ -115,14 +120,16 @@ struct folder_file {
     const char *name;
     const char *bytes; /* valid as long as the folder; not used if `path` is set */
     size_t size;
-    const char *path; /* not NULL: the contents are in this file on disk */
+    const char *path; /* file on disk that has the contents; NULL: `bytes` has them */
 };
 
 struct folder {
     const char *path;                /* the directory, or the name of a model in memory */
-    const struct folder_file *files; /* NULL: the folder has the files of the directory on disk */
+    const struct folder_file *files; /* `file_count` files in memory; NULL: the folder has the files
+                                      * of the directory on disk */
     size_t file_count;
-    struct opened_files *opened; /* not NULL: folder_open adds the names of files here */
+    struct opened_files *opened; /* list to which folder_open adds the names of files; NULL: no
+                                  * list */
 };
 
 struct opened_files {

@@ -8,8 +8,8 @@
 
 enum { FIRST_SLOTS = 16 };
 
-/* The keys if there are no random numbers, as in a web page. With small keys, many ids would share
- * the same few slots. */
+/* Default keys, for systems without random numbers, such as web pages. With small keys, many ids
+ * would share the same few slots. */
 uint64_t hash_keys[2] = {0x9e3779b97f4a7c15u, 0xbf58476d1ce4e5b9u};
 
 /* Set both keys to odd numbers, which are not 0. */
@@ -70,7 +70,7 @@ struct hash_table_slot {
     uint32_t value;
 };
 
-/* The slot of the key, or a free one for it. The map is never full. */
+/* Find the slot of a key or, for a new key, a free slot. The map is never full. */
 static struct hash_table_slot *find(const struct hash_table *table, const char *key, size_t size,
                                     uint32_t hash)
 {
@@ -164,7 +164,7 @@ static uint32_t rotate(uint32_t word, int bits)
     return word >> bits | word << (32 - bits);
 }
 
-/* Add a block. The names a to h and w are from the standard (FIPS 180-4). */
+/* Add a block to the hash. The names a to h and w are from the standard (FIPS 180-4). */
 static void add_block(uint32_t state[8], const unsigned char *block)
 {
     uint32_t w[64];
@@ -209,8 +209,8 @@ static bool processor_can(void)
     return atomic_load(&answer) == 2;
 }
 
-/* Add blocks with SHA instructions. An instruction does two rounds on the state, which is in the
- * vectors abef and cdgh. */
+/* Add blocks to the hash with SHA instructions. An instruction does two rounds on the state, which
+ * is in the vectors abef and cdgh. */
 __attribute__((target("sha,sse4.1"))) static void add_blocks_quickly(uint32_t state[8],
                                                                      const unsigned char *blocks,
                                                                      size_t count)
@@ -288,7 +288,8 @@ void sha256_add(struct sha256 *hash, const void *bytes, size_t size)
         memcpy(hash->block, from + whole * SHA256_BLOCK_BYTES, size);
 }
 
-/* Add a 1 bit, zeros up to the end of a block, and in its last eight bytes the size in bits. */
+/* Pad the message with a 1 bit, zeros, and the size in bits in the last eight bytes of a block.
+ * Then write the digits of the hash. */
 void sha256_end(struct sha256 *hash, char digits[SHA256_DIGITS + 1])
 {
     static const char hex[] = "0123456789abcdef";

@@ -1,8 +1,8 @@
 /* hash.h: hashes, an index of numbers by hash, a table from byte strings to numbers, and SHA-256.
  *
- * All but hash_fnv and SHA-256 depend on two random numbers of this process, so that no vocabulary
- * can choose words that all have the same slot. No output may depend on these hashes or the order
- * of slots. */
+ * All hashes but hash_fnv and SHA-256 depend on two random numbers of this process, so that no
+ * vocabulary can choose words that all have the same slot. No output may depend on these hashes or
+ * the order of slots. */
 #pragma once
 
 #include <stdint.h>
@@ -128,7 +128,7 @@ static inline void hash_replace(const struct hash_probe *probe, uint32_t number)
  */
 struct hash_table {
     struct hash_table_slot *slots;
-    size_t slot_count; /* a power of two, or 0 */
+    size_t slot_count; /* a power of two; 0: no slots are allocated */
     size_t count;
 };
 
@@ -144,7 +144,7 @@ int hash_table_put(struct hash_table *table, const char *key, size_t size, uint3
 int hash_table_add(struct hash_table *table, const char *what, const char *key, size_t size,
                    uint32_t value, struct err *err);
 
-/* True if the key is known; its value goes to `value`, which may be NULL. */
+/* True if the key is known; `*value` is then set to its value. `value` may be NULL. */
 bool hash_table_get(const struct hash_table *table, const char *key, size_t size, uint32_t *value);
 
 void hash_table_release(struct hash_table *table);
@@ -170,5 +170,5 @@ void sha256_add(struct sha256 *hash, const void *bytes, size_t size);
 /* Write the hexadecimal digits and a closing 0. */
 void sha256_end(struct sha256 *hash, char digits[SHA256_DIGITS + 1]);
 
-/* For tests: do not use the SHA instructions, or use them again. */
+/* For tests: if `plain`, do not use the SHA instructions; otherwise use them again. */
 void sha256_plain(bool plain);

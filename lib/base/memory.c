@@ -17,8 +17,9 @@
 
 enum {
     HUGE_BYTES = 4 * 1024 * 1024,
-    EXPECTED_BYTES = 64 * 1024 * 1024, /* bytes that are assumed to be free */
-    LARGE_BYTES = 96 * 1024,           /* threshold of heap_give_back, above a block of an arena */
+    EXPECTED_BYTES = 64 * 1024 * 1024, /* smaller sizes are assumed to be free */
+    LARGE_BYTES = 96 * 1024,           /* minimum size that heap_give_back returns to the system,
+                                        * above a block of an arena */
 };
 
 static atomic_size_t fail_countdown; /* allocations left until one fails; 0: no failure
@@ -26,7 +27,7 @@ static atomic_size_t fail_countdown; /* allocations left until one fails; 0: no 
 static atomic_int fail_for_ever;
 static atomic_bool has_failed;
 
-/* Count an allocation. True: it must fail. */
+/* Count an allocation. Returns true if it must fail (heap_fail_at). */
 static bool heap_fails_here(void)
 {
     size_t left = atomic_load_explicit(&fail_countdown, memory_order_relaxed);
@@ -46,9 +47,9 @@ static size_t round_up(size_t size, size_t unit)
     return (size + unit - 1) / unit * unit;
 }
 
-/* Allocate zeroed memory, or resize memory. Advise large pages for HUGE_BYTES or more: they need
- * fewer faults and page table entries. The first and last page are included: the system moves
- * resized memory only if all its pages have the same advice. */
+/* If `zeroed`, allocate zeroed memory; otherwise resize `memory`. Advise large pages for HUGE_BYTES
+ * or more: they need fewer faults and page table entries. The first and last page are included: the
+ * system moves resized memory only if all its pages have the same advice. */
 static void *take(void *memory, size_t count, size_t size, bool zeroed, struct err *err)
 {
     size_t bytes = 0;
@@ -128,7 +129,7 @@ bool heap_has_failed(void)
 /* --- arenas ----------------------------------------------------------------------------------- */
 
 enum {
-    BLOCK_BYTES = 64 * 1024, /* the least size of a block */
+    BLOCK_BYTES = 64 * 1024, /* minimum size of a block */
     LARGE_PAGE_BYTES = 2 * 1024 * 1024,
 };
 
@@ -140,8 +141,9 @@ struct arena_block {
     char *start;
 };
 
-/* The system gives large memory as zero pages, which cost nothing before they are used. Small
- * blocks are zeroed piece by piece: most blocks of a short run are never filled. */
+/* Add a block with room for `size` bytes to the arena. Large blocks are zeroed by the system, whose
+ * zero pages cost nothing before they are used. Small blocks are zeroed piece by piece, since most
+ * blocks of a short run are never filled. */
 static struct arena_block *add_block(struct arena *arena, size_t size, struct err *err)
 {
     size_t least = arena->next_bytes > BLOCK_BYTES ? arena->next_bytes : BLOCK_BYTES;
@@ -160,8 +162,8 @@ static struct arena_block *add_block(struct arena *arena, size_t size, struct er
     *block = (struct arena_block){.size_bytes = usable, .is_zero = large};
     block->start = (char *)block + (round_up((uintptr_t)(block + 1), align) - (uintptr_t)block);
     arena->next_bytes = 0;
-    /* Pieces come from the first block of the list. The block of a large piece is inserted after
-     * the first, so that the rest of the first can still be used. */
+    /* Pieces are allocated from the first block of the list. The block of a large piece is inserted
+     * after the first, whose remaining memory can then still be used. */
     bool own = arena->newest && block->size_bytes > BLOCK_BYTES;
     struct arena_block **link = own ? &arena->newest->older : &arena->newest;
     block->older = *link;

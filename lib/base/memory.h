@@ -20,15 +20,15 @@ void *heap_resize(void *memory, size_t count, size_t size, struct err *err);
 
 void heap_free(void *memory);
 
-/* Fail, with a message that begins with `what`, if a size is above the free memory. To be called
- * before large allocated memory is used: the system has only reserved it. Sizes below 64 MiB are
- * not checked. */
+/* Fail, with a message that begins with `what`, if a size is above the free memory. Call this
+ * before you use a large allocation: the system has only reserved its memory. Sizes below 64 MiB
+ * are not checked. */
 int heap_expect(size_t size_bytes, const char *what, struct err *err);
 
 /* The free memory in bytes; SIZE_MAX: unknown. */
 size_t heap_available(void);
 
-/* From now on, return large freed pieces to the system: malloc would keep them. */
+/* From now on, return large freed blocks to the system: malloc would keep them. */
 void heap_give_back(void);
 
 /* The malloc to give to libraries that accept an allocator. NULL on failure. */
@@ -41,12 +41,12 @@ bool heap_has_failed(void); /* true if heap_fail_at has made an allocation fail 
 
 /* --- arenas ----------------------------------------------------------------------------------- */
 
-enum { ARENA_ALIGN_BYTES = 64 }; /* each piece begins with a cache line */
+enum { ARENA_ALIGN_BYTES = 64 }; /* each piece begins at a cache line */
 
 struct arena {
     struct arena_block *newest;
     size_t taken_bytes; /* bytes of all pieces since the last clear, for reports */
-    size_t next_bytes;  /* the least size of the next block, from arena_expect or arena_clear */
+    size_t next_bytes;  /* minimum size of the next block, from arena_expect or arena_clear */
 };
 
 /* Allocate `count` elements of `size` bytes, valid until the arena is cleared or released; NULL

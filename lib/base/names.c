@@ -13,8 +13,10 @@
 
 enum {
     NOT_UTF8 = 0x110000,   /* added to a byte that is not part of a UTF-8 character */
-    PREFIX_CHARACTERS = 2, /* minimum length of a word for names that begin with it */
-    NAME_CHARACTERS = 3,   /* minimum length of a name for words that begin with it */
+    PREFIX_CHARACTERS = 2, /* a name that begins with the word is near if the word has at
+                            * least this length */
+    NAME_CHARACTERS = 3,   /* a name with which the word begins is near if the name has at
+                            * least this length */
 };
 
 /* Returns the number of characters, above NEAREST_CHARACTERS if the text is too long. */

@@ -81,14 +81,14 @@ const char *names_guess(char text[NAMES_GUESS_BYTES], const char *name);
  *         nearest_offer(&nearest, rows[i].name);
  *     if (nearest.name) ...
  */
-enum { NEAREST_CHARACTERS = 64 }; /* longer words and names are near to none */
+enum { NEAREST_CHARACTERS = 64 }; /* maximum length; longer words and names are never near */
 
 struct nearest {
     const char *name; /* the nearest name so far (the first of equally near ones), borrowed; NULL:
                        * none is near */
     size_t name_bytes;
     size_t size;    /* size of the mistyped word in characters */
-    size_t limit;   /* the greatest distance of a near name */
+    size_t limit;   /* maximum distance of a near name */
     size_t steps;   /* the distance of `name`; `limit` if none is near */
     size_t exactly; /* twice the distance that counts case, minus 1 if the word begins with
                      * the name */

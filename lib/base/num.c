@@ -82,7 +82,7 @@ struct decimal {
     int exponent;
 };
 
-/* Round `value` to `count` digits; true if that reads back the same. `magnitude` is
+/* Round `value` to `count` digits; true if the decimal reads back as `value`. `magnitude` is
  * floor(log10(value)). The powers of ten are exact, so `back` is the decimal rounded once, to a
  * double; rounding it again gives the float that a reader gets. This was tested for all decimals of
  * up to 8 digits; decimals of 9 digits are never near enough to the middle of two floats. */
@@ -236,7 +236,7 @@ const char *num_size(char text[NUM_SIZE_BYTES], uint64_t bytes)
 
 double num_shown(double value, int decimals)
 {
-    /* half a unit of the last decimal, which printf rounds to even, that is to 0 */
+    /* half a unit of the last decimal; without decimals, printf rounds 0.5 to even, that is to 0 */
     double half = 0.5;
     for (int i = 0; i < decimals; i++)
         half /= 10;

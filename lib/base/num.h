@@ -39,7 +39,7 @@ size_t num_float(char text[NUM_FLOAT_BYTES], float value);
 /* Write a double as printf's %g, with 15 digits, or 16 or 17 if fewer do not read back the same. */
 void num_double(char text[NUM_DOUBLE_BYTES], double value);
 
-/* Write decimal digits, without a closing 0. Returns their number. */
+/* Write decimal digits, without a closing 0. Returns the number of digits. */
 size_t num_count(char text[NUM_COUNT_BYTES], uint64_t count);
 
 /* The value to print with `decimals` decimals: 0, without a sign, if it would print as 0.00 or
@@ -54,7 +54,7 @@ static inline const char *num_plural(size_t count)
 
 /* --- bytes ------------------------------------------------------------------------------------ */
 
-/* Up to 8 bytes as a number, the least significant byte first. */
+/* Return up to 8 bytes as a number, the least significant byte first. */
 uint64_t num_of_bytes(const char *bytes, size_t size);
 
 /* The digits 0 to 63 of base64. */
@@ -68,9 +68,9 @@ bool base64_decode(char *out, size_t *size, const char *text, size_t text_size);
 
 enum { BAR_COLUMNS = 16, BAR_BYTES = 3 * BAR_COLUMNS + 1 };
 
-/* Write bytes with a binary unit: `1.5 KiB`. Returns `text`. */
+/* Write a number of bytes with a binary unit: `1.5 KiB`. Returns `text`. */
 const char *num_size(char text[NUM_SIZE_BYTES], uint64_t bytes);
 
-/* Draw a share, clamped to 0 … 1, as a bar of eighths of a column (██████▊) and blanks. Returns
- * `bar`. */
+/* Draw a share, clamped to 0 … 1, as a bar (██████▊) in steps of an eighth of a column, with blanks
+ * up to BAR_COLUMNS. Returns `bar`. */
 const char *bar_draw(char bar[BAR_BYTES], double share);

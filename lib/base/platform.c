@@ -43,7 +43,7 @@ bool platform_leave_caches(const void *bytes, size_t size)
 #include "base/num.h"
 
 enum {
-    RANDOM_BYTES = 16, /* random bytes that the kernel gives to each process */
+    RANDOM_BYTES = 16, /* number of random bytes that the kernel gives to each process */
     LINE_BYTES = 1024,
 };
 
@@ -105,8 +105,9 @@ static size_t number_in(const char *path, const char *form)
     return found;
 }
 
-/* The bytes of memory that the limit of a control group leaves. `first`: the group is of version 1,
- * with files in /sys/fs/cgroup/memory. Pages of files do not count: the system can drop them. */
+/* The bytes of memory that the limit of a control group leaves. SIZE_MAX: there is no limit, or it
+ * is unknown. `first`: the group is of version 1, with files in /sys/fs/cgroup/memory. Pages of
+ * files do not count: the system can drop them. */
 static size_t left_of_group(const char *group, bool first)
 {
     static const char *const files[2][4][2] = {
@@ -156,7 +157,8 @@ static size_t left_of_groups(void)
     return least;
 }
 
-/* The bytes of address space that `ulimit -v` leaves. */
+/* The bytes of address space that `ulimit -v` leaves; SIZE_MAX: there is no limit, or the use is
+ * unknown. */
 static size_t left_of_addresses(void)
 {
     struct rlimit limit;

@@ -1,6 +1,6 @@
 /* platform.h: functions of Linux, with a replacement or no effect on other systems (macOS). No
- * other file but lib/math/kernel.c calls functions that only Linux
- * has (tests/sources/floors.awk). */
+ * other file but lib/math/kernel.c calls functions that only Linux has
+ * (tests/sources/floors.awk). */
 #pragma once
 
 #include <stdbool.h>
@@ -42,14 +42,14 @@ void platform_advise_huge(void *pages, size_t size);
 void platform_give_back(size_t least);
 
 /* The bytes that this process can still allocate: the least of the system's free memory and the
- * memory that control groups and `ulimit -v` leave; `*limit` gets the name of the least. SIZE_MAX:
- * unknown. */
+ * memory that control groups and `ulimit -v` leave. `*limit` is set to words for what limits it,
+ * such as "in this system". SIZE_MAX: unknown. */
 size_t platform_memory_bytes(const char **limit);
 
 /* Like platform_memory_bytes, but for pages of mapped files, which `ulimit -v` does not limit. */
 size_t platform_page_bytes(void);
 
-/* The last occurrence of a byte, or NULL. */
+/* The last occurrence of a byte; NULL: there is none. */
 const char *platform_last_byte(const char *bytes, char byte, size_t size);
 
 /* Request the tiles of AMX for this process; false: the system refuses, or the processor has no

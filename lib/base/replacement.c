@@ -43,7 +43,8 @@ int replacement_guard(int descriptor, enum reading_kind kind, struct err *err)
         return -1;
     *one = (struct guarded){status.st_dev, status.st_ino, kind, atomic_load(&newest)};
     while (!atomic_compare_exchange_weak(&newest, &one->next, one))
-        continue; /* another thread added an entry first, which is now the next one: try again */
+        continue; /* another thread added an entry first, to which one->next now points: try
+                   * again */
     return 0;
 }
 
@@ -132,7 +133,7 @@ int replacement_rename(const char *from, const char *path, struct err *err)
 
 /* --- folders of results ----------------------------------------------------------------------- */
 
-/* The first name in a folder, in the order of bytes: messages are then the same each time; "" if
+/* Find the first name in a folder, in the order of bytes, so messages are the same each time. "":
  * the folder is empty. */
 static int find_first(char name[NAME_MAX + 1], const char *path, struct err *err)
 {
@@ -225,7 +226,7 @@ void target_folder_close(struct target_folder *target)
     if (!target->path)
         return;
     if (target->made)
-        rmdir(target->path); /* fails if it is not empty */
+        rmdir(target->path); /* fails if the folder is not empty */
     if (target->descriptor >= 0)
         close(target->descriptor);
     *target = (struct target_folder){.descriptor = -1};

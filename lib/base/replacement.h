@@ -21,7 +21,7 @@ enum reading_kind {
     READ_AS_INPUT, /* by file_map or file_read: nothing may replace it */
 };
 
-/* Note that the open file is read as `kind`, if it is a regular file. Thread-safe. */
+/* Record that the open file is read as `kind`, if it is a regular file. Thread-safe. */
 int replacement_guard(int descriptor, enum reading_kind kind, struct err *err);
 
 /* Refuse to replace a regular file that is read-only, or that was read as `kind` or above. */

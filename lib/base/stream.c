@@ -237,7 +237,8 @@ int stream_to(struct stream *stream, int descriptor, struct err *err)
     *stream = (struct stream){.descriptor = descriptor,
                               .memory = memory,
                               .terminal.shows = !memory && isatty(descriptor) == 1};
-    stream->buffer = heap_resize(NULL, BUFFER_BYTES, 1, err); /* not zeroed: rarely filled */
+    stream->buffer = heap_resize(NULL, BUFFER_BYTES, 1, err); /* not zeroed, since few streams fill
+                                                               * the buffer */
     return stream->buffer ? 0 : -1;
 }
 
@@ -320,7 +321,8 @@ static int check_replaceable(const char *path, const struct stat *status, enum r
     return 0;
 }
 
-/* Report errno; the directory of a new file is often missing. */
+/* Set `err` to the message for errno or, if the directory of the file is missing, to a message that
+ * says so. */
 static int cannot_open(const char *path, struct err *err)
 {
     char folder[PATH_MAX];
@@ -393,7 +395,7 @@ static int open_temporary(struct stream *stream, const char *path, struct err *e
     stream->temporary = path_beside(stream->target, err);
     if (!stream->temporary)
         return -1;
-    /* noted before the file exists: a signal may come in between */
+    /* record the name before the file exists: a signal may arrive in between */
     if (replace_temporary(NULL, stream->temporary)) {
         err_output(err, "cannot write '%s': expected at most %d open files", path, OPEN_FILES);
         goto failed;

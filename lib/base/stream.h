@@ -32,11 +32,11 @@ struct stream {
     char *temporary;    /* path of the temporary file, to be renamed to `target`; NULL: the file is
                          * written in place */
     bool is_new;        /* stream_commit refuses to replace an existing file */
-    char *buffer;       /* NULL: the stream is closed */
+    char *buffer;       /* bytes that are not written yet; NULL: the stream is closed */
     size_t used;
     size_t written_bytes; /* number of bytes written to the stream, for reports */
-    uint64_t *sum;        /* the caller's checksum (hash_fnv) of all bytes written to the stream, or
-                           * NULL */
+    uint64_t *sum;        /* the caller's checksum (hash_fnv) of all bytes written to the stream;
+                           * NULL: none */
     struct terminal {
         bool shows;   /* the output is a terminal: escape controls, invisible characters and invalid
                        * UTF-8 */
@@ -54,8 +54,8 @@ int stream_open(struct stream *stream, const char *path, struct err *err);
 int stream_open_inside(struct stream *stream, const char *path, bool replaces, struct err *err);
 
 /* stream_to writes to a descriptor that stays open (standard output); stream_to_memory to the end
- * of a buffer, which itself notes missing memory; stream_to_hex to another stream, as hexadecimal
- * digits. */
+ * of a buffer, for which buf_check reports missing memory; stream_to_hex to another stream, as
+ * hexadecimal digits. */
 int stream_to(struct stream *stream, int descriptor, struct err *err);
 int stream_to_memory(struct stream *stream, struct buf *memory, struct err *err);
 int stream_to_hex(struct stream *stream, struct stream *hex, struct err *err);
@@ -64,7 +64,7 @@ int stream_to_hex(struct stream *stream, struct stream *hex, struct err *err);
  * output is used again. Returns the previous `memory`. */
 struct buf *stream_capture(struct buf *memory);
 
-/* The output is not text: even a terminal gets every byte unchanged. */
+/* Mark the output as binary: even a terminal gets every byte unchanged. */
 void stream_binary(struct stream *stream);
 
 void stream_bytes(struct stream *stream, const void *bytes, size_t size);
@@ -107,8 +107,8 @@ void stream_remove_temporaries(void);
  * blanks and joiners) or change the text's direction, and invalid UTF-8 as \xNN, for safety. */
 enum { TERMINAL_SIGN_BYTES = 40 }; /* room for the longest colour sequence, or \xNN four times */
 
-/* The length of a colour sequence, `ESC [ numbers m`, at the beginning; 0: there is none, or it is
- * too long. */
+/* The length of a colour sequence, `ESC [ numbers m`, at the beginning of `bytes`; 0: there is
+ * none, or it is too long. */
 size_t terminal_colour(const char *bytes, size_t size);
 
 /* Write the first character of a label, or \xNN for each of its bytes if utf8_is_visible is false;

@@ -286,8 +286,8 @@ static size_t grapheme_width(const char *bytes, size_t size)
     for (size_t at = 0; at < size;) {
         uint32_t c = 0;
         size_t length = utf8_decode(&c, bytes + at, size - at);
-        bool regional = c >= 0x1F1E6 && c <= 0x1F1FF;       /* two make a flag */
-        bool wide = regional || c == VARIATION_SELECTOR_16; /* makes an emoji */
+        bool regional = c >= 0x1F1E6 && c <= 0x1F1FF;       /* two such characters make a flag */
+        bool wide = regional || c == VARIATION_SELECTOR_16; /* U+FE0F makes an emoji */
         int width = wide ? 2 : utf8proc_charwidth((utf8proc_int32_t)c);
         if (width > 0 && (size_t)width > widest)
             widest = (size_t)width;
@@ -366,7 +366,7 @@ static bool attaches(enum unicode_form form, uint32_t c)
     return is_compatible(form) && (is_between(c, 0xFF9E, 0xFFDC) || is_between(c, 0x3131, 0x318E));
 }
 
-/* True if a character surely stays as it is when nothing combines with it. */
+/* True if a character certainly does not change when nothing combines with it. */
 static bool stays(enum unicode_form form, uint32_t c)
 {
     if (c < 0x80 || (form == UNICODE_NFC && c < 0x300))
@@ -377,8 +377,8 @@ static bool stays(enum unicode_form form, uint32_t c)
     return is_composed(form) || !is_between(c, 0xAC00, 0xD7A3);
 }
 
-/* The end of a run of characters that, by their first byte, stay and attach to nothing. U+0300
- * begins with 0xCC; only Chinese characters begin with 0xE5 to 0xE9. */
+/* The end of a run of characters whose first bytes show that they do not change and combine with
+ * nothing. U+0300 begins with 0xCC; only Chinese characters begin with 0xE5 to 0xE9. */
 static size_t plain_end(enum unicode_form form, const char *text, size_t size, size_t at)
 {
     const unsigned char limit = form == UNICODE_NFC ? 0xCC : 0x80;

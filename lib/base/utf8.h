@@ -52,7 +52,7 @@ static inline enum unicode_kind unicode_kind(uint32_t character)
     return (enum unicode_kind)unicode_pages[page][character % UNICODE_PAGE];
 }
 
-/* True for the characters that \w of regular expressions matches. */
+/* True for kinds of characters that \w of regular expressions matches. */
 bool unicode_is_word(enum unicode_kind kind);
 
 /* unicode_is_in: true if one of the ranges contains the character. The ranges ascend. */
@@ -165,8 +165,8 @@ static inline size_t utf8_row_end(const char *text, size_t size, size_t at, size
     return end - (end - at) % length; /* different characters may have the same first bytes */
 }
 
-/* The number of bytes of the first grapheme (one character for a reader: a family emoji); 1 for a
- * byte that is not UTF-8; 0 if `size` is 0. */
+/* The number of bytes of the first grapheme, which readers see as one character, such as a family
+ * emoji; 1 for a byte that is not UTF-8; 0 if `size` is 0. */
 size_t utf8_grapheme(const char *bytes, size_t size);
 
 /* The width of a text on a terminal in columns: 2 for 爱 and 🍰, 0 for a combining accent or a byte

@@ -24,7 +24,7 @@ struct peak {
      * is read or, if that is impossible, more than the caches hold, at most MEMORY_MOST bytes. */
     float *data;
     size_t size_bytes, cache_bytes;
-    size_t next_byte;     /* where the next read starts */
+    size_t next_byte;     /* byte offset at which the next read starts */
     struct weight weight; /* the measured product is y = x · weight, as large as a product of
                            * a pass */
     struct matrix x, y;
@@ -103,7 +103,7 @@ static int peak_init(struct peak *peak, struct machine *machine, enum precision 
     return 0;
 }
 
-enum { SUMS = 16 }; /* sums that are independent: their additions can overlap */
+enum { SUMS = 16 }; /* number of independent sums, whose additions can overlap */
 
 /* Sanitizers are off: their checks would be measured as well. */
 FOR_EACH_ISA
@@ -129,8 +129,8 @@ static void parse_piece(void *context, size_t round, size_t thread)
     total = add_up(data + round * count, count);
 }
 
-/* Measure the limits of the machine. Each window begins where the last window ended: its data have
- * left the caches by then, if they cannot be removed. */
+/* Measure the limits of the machine. Each window begins where the previous window ended. If the
+ * caches cannot be flushed, later windows have displaced its data by the time it is read again. */
 static struct bench_work measure_limits(struct peak *peak, struct machine *machine)
 {
     const struct loop reads = {WINDOW_BYTES / PIECE_BYTES, ALL_THREADS, parse_piece};
@@ -156,7 +156,7 @@ static struct bench_work measure_limits(struct peak *peak, struct machine *machi
 
 struct pass_size {
     size_t tokens;
-    size_t cached; /* tokens whose keys and values were computed earlier */
+    size_t cached; /* number of tokens whose keys and values were computed earlier */
     bool logits;   /* logits are computed for the last token */
 };
 
@@ -189,7 +189,7 @@ static struct bench_work work_of(const struct pass_size *size, const struct weig
         size->logits ? work_of_weights(weights, true) : (struct bench_work){0};
     double layers = (double)c->n_layer, tokens = (double)size->tokens;
     double all = tokens * (double)(size->cached + size->tokens); /* query-key pairs of a head,
-                                                                  * unmasked */
+                                                                  * without a mask */
     double visible = c->causal ? all - tokens * (tokens - 1) / 2 : all;
     double of_source =
         has_encoder(c) ? (layers + (double)stack_of(c, BRANCH_SOURCE)->layers) * all : 0;
@@ -216,8 +216,8 @@ static const size_t usual_lengths[] = {1, 2, 6, 12, 24, 64, 256, 1024};
 
 enum { USUAL_LENGTHS = sizeof usual_lengths / sizeof *usual_lengths };
 
-static const double SECONDS_LEAST = 0.02; /* seconds of a measurement; shorter passes
-                                           * are repeated */
+static const double SECONDS_LEAST = 0.02; /* minimum seconds of a measurement: shorter passes are
+                                           * repeated */
 
 const struct task_row task_rows[TASK_KINDS] = {
     [TASK_PREFILL] = {"prefill", "a forward pass over the text, without logits"},
@@ -236,8 +236,8 @@ enum value {
     WIDTH,       /* channels of a head */
     TIME_SPREAD, /* how much TIME_EXPONENT may differ from the true exponent */
 
-    /* Values, each followed by its exponent as a power of the length or width (with `ways`); the
-     * exponent is NAN if only one length or width was measured. */
+    /* With `ways`: values that grow with the length or the width, each followed by the exponent of
+     * its growth. The exponent is NAN if only one length or width was measured. */
     SECONDS, /* seconds of a pass, the median of all rounds */
     TIME_EXPONENT,
     MEMORY, /* working memory of attention in bytes */
@@ -567,7 +567,8 @@ static int measure(struct bench *bench, struct err *err)
             struct bench_task *next = &bench->tasks[i + 1];
             bool is_usual = !plan->lengths && !plan->ways && i + 1 < bench->task_count;
             if (is_usual && next->size.tokens == usual_lengths[USUAL_LENGTHS - 1] &&
-                task->seconds[0] > plan->seconds_most) /* the longest text is too slow */
+                task->seconds[0] > plan->seconds_most) /* skip the longest text, which is too
+                                                        * slow */
                 memmove(next, next + 1, (--bench->task_count - (i + 1)) * sizeof *next);
         }
     }

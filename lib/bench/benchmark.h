@@ -34,14 +34,15 @@ struct bench_plan {
     const size_t *lengths; /* lengths of texts in tokens; NULL: lengths are chosen that fit the
                             * context */
     size_t length_count;
-    double seconds_most;      /* without `lengths`: if 256 tokens take longer, 1,024 are not run */
+    double seconds_most;      /* without `lengths`: 1,024 tokens are not run if 256 tokens take more
+                               * than this many seconds */
     enum precision precision; /* with `ways`: must be f32 */
     const struct progress_sink *progress; /* receives the progress; NULL: no reports */
 };
 
 /* Measure, and make a table with a row for each length of prefill and one for decode, or for each
- * kind of attention and each length or width; the arena owns it. Refused: texts longer than the
- * context, and attention that does not fit the model. With `ways`, only attention is measured (with
+ * kind of attention and each length or width; the arena owns it. Texts longer than the context, and
+ * attention that does not fit the model, are refused. With `ways`, only attention is measured (with
  * an encoder, the decoder's self-attention), since the rest of a layer grows linearly. */
 int benchmark(struct report *result, const struct bench_plan *plan, struct arena *arena,
               struct err *err);
@@ -59,5 +60,5 @@ double median(const double *first, size_t step_bytes, size_t count, double *sort
 double growth_exponent(const size_t *x, const double *y, size_t count);
 
 /* The largest difference between growth_exponent and the exponent of two neighbouring points; NAN:
- * unknown. */
+ * growth_exponent is NAN. */
 double growth_spread(const size_t *x, const double *y, size_t count);

@@ -53,7 +53,8 @@ void arrows_fit(struct section *section)
                     gap;
 }
 
-/* A parallel projection with matplotlib's default view: azimuth -60, elevation 30 degrees. */
+/* Project a point in space to the page: a parallel projection with matplotlib's default view,
+ * azimuth -60 and elevation 30 degrees. */
 static struct point project(const struct scene *scene, double x, double y, double z)
 {
     double low = scene->scale.low, range = scene->scale.high - low;
@@ -96,8 +97,8 @@ static void draw_box(const struct section *section, struct canvas *canvas,
     /* the name of an axis is centred between two numbers of the axis */
     double middle = (floor((low + high) / 2 / step + 1e-9) + 0.5) * step;
     double out = LABELS * 0.7;
-    double left = fmax(out, 2 * (font.size + GAP)); /* distance of the upward axis's name, left of
-                                                     * its numbers */
+    double left = fmax(out, 2 * (font.size + GAP)); /* distance between the vertical axis and its
+                                                     * name, which is left of its numbers */
     font = section_font(section, TYPE_NAME, 0x111111);
     font.anchor = ANCHOR_MIDDLE;
     struct point x = project(scene, middle, low, low), y = project(scene, high, middle, low);

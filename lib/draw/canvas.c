@@ -65,12 +65,12 @@ static const uint16_t ascii[] = {
 
 static const char RIGHT_TO_LEFT[] = "\xE2\x80\x8F"; /* the invisible right-to-left mark */
 
-/* Widths in thousandths of the font size: of the ellipsis, of characters that are not in `ascii`,
- * and of double-width characters (爱, 🍰). */
+/* Widths in thousandths of the font size: ELLIPSIS of the ellipsis, OTHER of characters that are
+ * not in `ascii`, WIDE of double-width characters (爱, 🍰). */
 enum { ELLIPSIS = 1000, OTHER = 700, WIDE = 1150 };
 
 /* Return the number of bytes of the longest beginning of a text whose width is at most `most`
- * thousandths of the font size; `width` gets its width. */
+ * thousandths of the font size; `*width` gets the width of these bytes, in the same unit. */
 static size_t beginning(const char *text, double most, double *width)
 {
     size_t size = strlen(text);

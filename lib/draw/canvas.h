@@ -78,7 +78,8 @@ struct canvas {
                   const struct ramp *ramp);
     /* where errors are stored, set by the caller; after an error, parts may be missing */
     struct err *err;
-    bool has_scripts; /* set by TikZ: some letters need another font than Latin letters do */
+    bool has_scripts; /* set by the TikZ canvas: some letters are of scripts other than Latin, and
+                       * need another font */
 };
 
 /* Hatch a box in light grey, for masked cells. */
@@ -96,7 +97,7 @@ double letters_width(const char *text, double size);
  * size. */
 void letters_fit(struct buf *out, const char *text, double width, double size);
 
-/* Lines of text of a given width, in letters of a given size. */
+/* A text that is broken into lines of at most `width`, at the font size `size`. */
 struct letter_lines {
     const char **lines;
     /* `count`: number of lines; `most`: number of lines for which there is room */

@@ -34,7 +34,7 @@ void figure_title(struct buf *out, const struct report *report, const struct sty
         return;
     if (report->about)
         buf_format(out, " · %s", report->about);
-    /* there are several texts or none: name the mechanism in place of a text */
+    /* if there is no single text, name the mechanism in place of a text */
     if (!report->text.count && report->mechanism)
         buf_format(out, " · %s", report->mechanism);
     if (!report->text.count)
@@ -103,7 +103,7 @@ static bool is_of_text(const struct axis *axis, const struct report *report)
 }
 
 /* Reduce the rows and columns that are tokens (or words) of the text to the requested range, if
- * any. `cropped`: set if something was left out. */
+ * any. `*cropped`: whether the range applies to the rows or the columns. */
 static int crop(struct sheet *sheet, bool *cropped, const struct report *report,
                 const struct figure_form *form, struct arena *arena, struct err *err)
 {
@@ -363,7 +363,7 @@ int figure_plan(struct figure *figure, const struct report *report, const struct
         return -1;
     for (size_t i = 0; i < report->array_count; i++) {
         const struct sheet sheet = array_matrix(report, &report->arrays[i], 0);
-        /* draw the sheet unless it has no numbers, as a table of texts */
+        /* draw the sheet unless it has no numbers, such as a table of texts */
         if (!taken[i] && sheet.columns.size &&
             gather(&figure->sections[figure->section_count++].what, report, i, taken, form, arena,
                    err))
@@ -460,7 +460,7 @@ int figure_write_arrows(struct stream *out, const struct report *report, size_t 
             continue;
         own.arrays = &report->arrays[i];
         own.array_count = 1;
-        /* the single figures on a page do not repeat the origin */
+        /* figures inside a page do not repeat the provenance of the report */
         own.identity = (struct identity){.count = 0};
         stream_format(out, "<template data-at=\"%zu:%zu\">\n", text, i);
         if (write_picture(out, DRAWING_SVG, &own, &layout, err))

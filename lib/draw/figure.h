@@ -13,10 +13,10 @@
 #include "write/style.h"
 
 enum {
-    /* most lines of the title; the last line ends with "…" if the title is longer */
+    /* maximum number of lines of the title; the last line ends with "…" if the title is longer */
     FIGURE_TITLE_LINES = 3,
-    FIGURE_LISTS = 4, /* most lists of tokens below the sections */
-    /* most lines of all lists together; a list that would exceed this is omitted */
+    FIGURE_LISTS = 4, /* maximum number of lists of tokens below the sections */
+    /* maximum number of lines of all lists together; a list that would exceed it is omitted */
     FIGURE_LISTED = 256,
 };
 
@@ -38,7 +38,7 @@ struct figure {
     const struct figure_form *form;
 };
 
-/* Append the title of a figure: the user's if it is not empty; else the model's name without
+/* Append the title of a figure: the user's title if it is not empty; else the model's name without
  * folders, report.about, and the texts or, without a text, report.mechanism. */
 void figure_title(struct buf *out, const struct report *report, const struct style *style);
 

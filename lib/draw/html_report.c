@@ -67,7 +67,8 @@ int page_live_bytes(size_t *bytes, const struct folder *folder, struct err *err)
 
 /* --- pages ------------------------------------------------------------------------------------ */
 
-/* most numbers that a page stores exactly, in 1.6 MB; if it has more, all numbers have 12 bits */
+/* maximum number of numbers that a page stores exactly, in 1.6 MB; if it has more, all numbers have
+ * 12 bits */
 enum { EXACT_MOST = 300000 };
 
 static void put_look(struct stream *out, const struct style *style)

@@ -23,27 +23,31 @@ struct page_lesson {
     const char *title;
     const char *before;  /* text about the step */
     const char *line;    /* command line, with "attn-cli"; double quotes group words; "": none */
-    const char *look;    /* text on where to look: paragraphs between empty lines, each a slide */
+    const char *look;    /* text on where to look: paragraphs, separated by empty lines; each is a
+                          * slide */
     const char *also;    /* commands to try, which slides leave out; NULL: none */
     const char *marks;   /* cells to frame, TENSOR:[LAYER.HEAD:]ROW:COLUMN, as in "scores:1:2
                          * weights:0.3:1:0" */
-    const char *figures; /* what each slide shows, "motion q+k 4", as in cmd/lesson/steps.txt */
+    const char *figures; /* what each slide shows, such as "motion q+k 4" (cmd/lesson/steps.txt) */
     const char *question, *answer;
-    const char *caption; /* caption of the animation Motion; NULL: its own caption */
+    const char *caption; /* caption of the animation Motion; NULL: the animation's default
+                          * caption */
     const char *scene;   /* scenes of the animation Motion, such as "softmax sum"; NULL: none */
     /* value of --show for a command other than `run`; NULL: the command's own tensors */
     const char *show;
     const char *tables;     /* explain command for the tables of the page; NULL: `line` */
-    const char *parts;      /* sections of explain that the step shows, "9-12"; NULL: all */
-    const char *channels;   /* words on the axes of a state, "cat dog"; NULL: numbers */
-    const char *curve;      /* section, activation and numbers of a curve; NULL: none */
+    const char *parts;      /* sections of explain that the step shows, such as "9-12"; NULL: all */
+    const char *channels;   /* words on the axes of a state, such as "cat dog"; NULL: numbers */
+    const char *curve;      /* curve to draw, such as "13 gelu_new 0.9289": the section of explain
+                             * that it follows, the activation, and numbers to mark on it; NULL:
+                             * none */
     const char *arithmetic; /* output of explain or `lesson scale` as HTML; NULL: none */
     /* `walk`: the step has the journey through a model; `scale`: the step is `lesson scale` */
     bool walk, scale;
     const struct page_lesson *chinese; /* the same texts in Chinese; NULL: none */
 };
 
-enum { PAGE_ORIGIN_DEPTH = 2 }; /* most steps of a path back from a score */
+enum { PAGE_ORIGIN_DEPTH = 2 }; /* maximum number of steps on a path back from a score */
 
 /* The explanation of a score: the parts that made the query, and the parts that made the key. */
 struct page_origin {
@@ -73,34 +77,38 @@ struct page_journey {
 struct page_facts {
     const struct config *config; /* config of the model, with the attention options in use */
     const struct tokenized *text, *source; /* text and source as tokens, even if axes count words */
-    bool by_ids;    /* commands give the text as ids, because the model made it, as a translation */
+    bool by_ids;    /* commands give the text as ids, since the model made it, such as a
+                     * translation */
     long long mask; /* id of the token that a masked model replaces; -1: none */
 
     const struct report *explained; /* the exact tensors of the heads that the page explains */
-    size_t explained_bytes;         /* estimated bytes of such tensors for all heads */
+    size_t explained_bytes;         /* estimated bytes of the exact tensors of all heads */
     const struct page_origin *origins;
     size_t origin_count;
-    /* `streams`: data of the residual stream; `journey`: of heads that are not in `explained` */
+    /* `streams`: data of the residual stream; `journey`: data of heads that are not in
+     * `explained` */
     struct page_journey streams, journey;
 
     const struct page_features *features;
     size_t feature_count; /* number of dictionaries */
 
     const struct next_tokens *next;
-    /* Without each head, or without each key, the probability of the token that is most likely at
-     * the position that the page first shows (measure/logit_lens.h); NULL: unknown. */
+    /* For each head or each key: the probability, when it is left out, of the token that is most
+     * likely at the position that the page first shows (measure/logit_lens.h); NULL: unknown. */
     const float *without_heads, *without_keys;
 
     const char *const *command; /* options that reproduce the model, its attention and edits */
     size_t command_count;
-    const char *run; /* "edited" or "unedited" if the page compares both */
+    const char *run; /* if the page compares runs with and without edits, which of them this is:
+                      * "edited" or "unedited"; NULL: it does not compare */
 
     /* paths of another program's files, in place of a model; NULL: none */
     const char *weights, *tokens;
 
-    bool untrained; /* the model is untrained, by model_is_untrained */
+    bool untrained; /* the model's weights are not trained (model_is_untrained) */
     const struct roles *roles;
-    const struct sheet *scores;       /* scores, with a row for each head; NaN: no data */
+    const struct sheet *scores;       /* scores of heads: a row for each head, a column for each
+                                       * score; NaN: no data */
     const struct page_lesson *lesson; /* step of the lesson that the page shows; NULL: none */
     /* folder of the model's files, which a live page contains; NULL: the page is not live */
     const struct folder *live;
@@ -109,15 +117,16 @@ struct page_facts {
 /* Write a report of tables with their working (write/working.h) as one HTML page. */
 extern report_writer html_working_write;
 
-/* The sites that are needed to explain cells of attention, for each attention of the model. */
+/* Return the sites whose tensors explain cells of attention maps, in each attention branch and in
+ * mixers. */
 struct site_set page_explained_sites(const struct config *config);
 
-/* The sites that a journey through the model needs: page_stream_sites around each sublayer,
- * page_journey_sites in heads. */
+/* Return the sites that a journey through the model needs: page_stream_sites the sites around each
+ * sublayer, page_journey_sites the sites in heads. */
 struct site_set page_stream_sites(const struct config *config);
 struct site_set page_journey_sites(const struct config *config);
 
-/* Estimate the count of numbers at page_explained_sites, over all layers and heads. */
+/* Estimate how many numbers the tensors of page_explained_sites have in all layers and heads. */
 size_t page_explained_numbers(const struct config *config, size_t tokens);
 
 /* Write a report and its facts (NULL: none) as JSON that is safe inside HTML elements. */
@@ -131,7 +140,7 @@ size_t page_count_numbers(const struct report *report);
 
 void page_put_base64(struct stream *out, const char *bytes, size_t size);
 
-/* Write a text, escaped for HTML, even for an attribute between ". */
+/* Write a text, escaped for HTML; the result is also safe in an attribute in double quotes. */
 void page_put_text(struct stream *out, const char *text);
 
 /* Append the HTML element that tells how the page was made, if the report has a provenance. */

@@ -33,7 +33,8 @@ static unsigned encode(const struct short_code *code, float value)
     return FIRST + (unsigned)(code->has_sign ? 2 * level + (value < 0) : level);
 }
 
-/* Base64 encoder for three bytes at a time. */
+/* State of a base64 encoder: the bytes, fewer than three between calls, that are not yet
+ * written. */
 struct base64 {
     struct stream *out;
     unsigned char held[3];
@@ -168,7 +169,7 @@ static const char *mean_of(char text[SHEET_NAME_BYTES], const struct sheet *shee
     return text;
 }
 
-/* Put the numbers of an array, and the name of their code: exact or short. */
+/* Write the numbers of an array, and the name of their coding, "exact" or "short". */
 static void put_numbers(struct json_writer *json, const struct report *report,
                         const struct array *array, bool exact)
 {
@@ -214,7 +215,7 @@ static void put_tensor(struct json_writer *json, const struct report *report,
 
 /* --- labels ----------------------------------------------------------------------------------- */
 
-/* Put a list of labels without spaces, since there may be thousands. */
+/* Write a list of labels as JSON without spaces, since there may be thousands of labels. */
 static void put_labels(struct json_writer *json, const char *name, const struct label *labels,
                        size_t count)
 {
@@ -232,7 +233,7 @@ static void put_all_labels(struct json_writer *json, const struct report *report
     static const char *const names[] = {"sentence", "source"};
     const struct tokenized *texts[] = {&report->text, &report->source};
     size_t first = report->first_shown;
-    size_t words = 0, count = 0;    /* `count`: tokens or words on axes of the text */
+    size_t words = 0, count = 0;    /* `count`: number of tokens or words on axes of the text */
     const struct axis *keys = NULL; /* the keys of an array that has an attention sink */
     for (size_t i = 0; i < report->array_count; i++) {
         const struct array *array = &report->arrays[i];
@@ -285,7 +286,7 @@ static void put_attention(struct json_writer *json, const struct config *config)
     json_put_integer(json, "layers", (long long)source->layers);
     json_put_integer(json, "heads", (long long)source->heads);
     json_put_close(json, '}');
-    /* how many queries share a key/value head, for each layer */
+    /* how many query heads share a key/value head, for each layer */
     json_put_open(json, "queries_of_a_key", '[');
     for (size_t layer = 0; layer < num_max(config->n_layer, source->layers); layer++)
         json_put_integer(json, NULL,
@@ -579,7 +580,7 @@ static void put_origin(struct json_writer *json, const struct page_origin *origi
         json_put_close(json, '}');
     }
     json_put_close(json, ']');
-    /* skip the first table: the sides above have its numbers */
+    /* skip the first table, since "sides" already has its numbers */
     for (size_t i = 1; i < report->table_count; i++)
         if (!(report->tables[i].flags & COLUMN_TEXT_ONLY))
             put_rows(json, &report->tables[i]);
@@ -677,7 +678,8 @@ static void put_facts(struct json_writer *json, const struct page_facts *facts)
         json_put_integer(json, "splits", (long long)part);
     if (facts->untrained)
         json_put_bool(json, "untrained", true);
-    if (facts->weights) { /* commands on the page name these files, and there are no other sites */
+    if (facts->weights) { /* commands on the page read these files, which have no sites other than
+                           * the tensors shown */
         json_put_open(json, "\nfiles", '[');
         json_put_text(json, NULL, "--weights");
         json_put_text(json, NULL, facts->weights);

@@ -49,7 +49,8 @@ struct axis_fit axis_fit_cells(const struct section *section, size_t size, doubl
     return fit;
 }
 
-/* The index of the first label of an axis; the size of the axis if it has no labels. */
+/* Return the index of the first position of an axis that has a label; the size of the axis if it
+ * has no labels. */
 static size_t first_label(const struct axis *axis, const struct axis_fit *fit)
 {
     size_t first = axis->first > 0 ? (size_t)axis->first : 0; /* number of the first position */
@@ -64,7 +65,8 @@ bool axis_is_numbered(const struct axis *axis, const struct axis_fit *fit)
 }
 
 /* Return the label of a position; if not all labels are shown, and the label has another exact
- * form, return the position's number. `middle` gets the centre of its cell. */
+ * form, return the position's number. `*middle` gets the coordinate of the centre of the position's
+ * cell along the axis. */
 static const char *label_at(char number[POSITION_BYTES], double *middle, const struct axis *axis,
                             const struct axis_fit *fit, size_t index)
 {
@@ -110,7 +112,7 @@ void axis_fit_labels(struct axis_fit *fit, const struct axis *axis, bool columns
                    strcmp(first->text, first->exact) == 0;
     bool level = columns && (width + fmax(2, fit->size / 4) <= fit->pitch || numbers);
     thin_out(fit, level ? width + (numbers ? 4 : 2) : line);
-    /* if not all labels are shown, they are usually numbers, and level */
+    /* labels of which only some are shown are usually numbers, and level */
     if (columns && !level && fit->every > 1) {
         thin_out(fit, widest(axis, fit) + 4);
         level = true;
@@ -173,7 +175,7 @@ int cells_make(struct cells *cells, const struct section *section, const struct 
     if (!cells->levels || !cells->values)
         return -1;
     struct colour_norm norm = norm_of_sheet(&section->norms, sheet);
-    /* the level of 0 or, if not two-sided, of the minimum */
+    /* the level of the value 0 or, on a one-sided scale, of the minimum */
     int zero = norm.two_sided ? RAMP_LEVELS / 2 : 1;
     for (size_t r = 0; r < sheet->rows.size; r++) {
         if (section->norms.range == RANGE_ROW)
@@ -192,9 +194,10 @@ int cells_make(struct cells *cells, const struct section *section, const struct 
     return 0;
 }
 
-static const double NUMBER_LEAST = 5; /* smallest font size of numbers in print */
-static const double TEXT_LEAST = 14;  /* smallest width of cells with words */
-static const double HATCHED = 60;     /* smallest side of a hatched area */
+static const double NUMBER_LEAST = 5; /* smallest font size in points of numbers in print */
+static const double TEXT_LEAST = 14;  /* smallest width in points of cells with words */
+static const double HATCHED = 60;     /* smallest side in points of a hatched area; smaller areas
+                                       * are grey */
 
 void panel_fit_numbers(struct section *section)
 {
@@ -291,7 +294,8 @@ static void draw_heat(const struct section *section, const struct sheet *sheet,
 enum { PENS = 16 }; /* number of classes of weights; all lines of a class have the same pen */
 
 static const double THINNEST = 0.3, WIDEST = 1.9;
-static const double TRACKS = 0.7; /* share of the pitch that the lines of all heads use together */
+static const double TRACKS = 0.7; /* share of the pitch of rows over which an overlay spreads the
+                                   * lines of its heads */
 
 /* Collect the lines of one head whose weights are in one class. In an overlay, each head is shifted
  * a little, so lines of heads with the same attention do not hide each other. */
@@ -341,7 +345,8 @@ static void draw_lines(const struct section *section, const struct sheet *sheets
 {
     struct arena arena = {0};
     size_t heads = section->tracks;
-    size_t most = section->rows.cells * section->columns.cells; /* most lines of a head */
+    size_t most = section->rows.cells * section->columns.cells; /* maximum number of lines of a
+                                                                 * head */
     struct cells *cells = arena_alloc(&arena, heads, sizeof *cells, canvas->err);
     struct stroke *strokes = arena_alloc(&arena, most, sizeof *strokes, canvas->err);
     for (size_t head = 0; head < heads && !canvas->err->kind; head++)
@@ -404,8 +409,8 @@ static void draw_name(const struct section *section, const struct spot *spot, si
     canvas_text_fit(canvas, at, name, printed ? limit : 1e9, &font);
 }
 
-/* In a grid of panels, write the numbers of heads above the first row, and of layers left of the
- * first column. */
+/* In a grid of panels, write the numbers of heads above the first row, and the numbers of layers
+ * left of the first column. */
 static void draw_names_of_grid(const struct section *section, const struct spot *spot,
                                struct canvas *canvas)
 {
@@ -434,7 +439,7 @@ static void draw_names_of_grid(const struct section *section, const struct spot 
     }
 }
 
-/* Frame all cells or, for MASK_TRIANGLE, only those that a causal mask shows. */
+/* Frame all cells or, for MASK_TRIANGLE in a causal sheet, only the cells that the mask shows. */
 static void draw_border(const struct section *section, const struct spot *spot,
                         struct canvas *canvas)
 {
@@ -489,7 +494,7 @@ bool cell_is_marked(const struct cell_mark *mark, const struct sheet *sheet)
            axis_index(&sheet->columns, mark->column) < sheet->columns.size;
 }
 
-/* Draw frames in marked cells, inside their edges unless cells are very small. */
+/* Frame the marked cells, inside their edges unless cells are very small. */
 static void draw_marks(const struct section *section, const struct spot *spot,
                        struct canvas *canvas)
 {

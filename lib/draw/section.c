@@ -281,7 +281,8 @@ static int fit_bars(struct section *section, struct arena *arena, struct err *er
     struct bars *bars = section->bars = arena_alloc(arena, 1, sizeof *bars, err);
     bool printed = section_is_printed(section);
     double most = printed ? NAMES_SHARE * section->limit : NAMES_MOST;
-    double lowest = 0, highest = 0, number = 0; /* `number`: the widest numeral with its gap */
+    double lowest = 0, highest = 0, number = 0; /* `number`: width of the widest number, including
+                                                 * its gap */
     double size = type_size(form, TYPE_NAME) / 7;
     float values[STRONGEST_MAX];
     if (!bars)
@@ -358,12 +359,13 @@ static void draw_bars(const struct section *section, struct canvas *canvas)
 enum { TICKS_MAX = 16, NUMBER_BYTES = 32, STEPS = 64 };
 
 static const double BAR_WIDTH = 138, BAR_HEIGHT = 6;
-/* smallest width of the colour bar as a share of the section; its title may use all other width */
+/* smallest width of the colour bar as a share of the section's width; its title may use the
+ * remaining width */
 static const double BAR_LEAST = 0.4;
 /* space for a number at an end of the bar, "≤ -1.23e+07", in font sizes */
 static const double END_ROOM = 3.3;
 static const double TICK = 2;
-/* distance of legend entries, and size of their marks, in font sizes */
+/* distance between legend entries, and size of their marks, in font sizes */
 static const double LEGEND_PITCH = 7, LEGEND_MARK = 1;
 static const struct pen edge = {{0x99, 0x99, 0x99}, 0.4, 1};
 
@@ -471,7 +473,7 @@ static void draw_bar(const struct section *section, struct canvas *canvas, struc
 }
 
 /* Return the number of legend entries per line, for curves or for the heads of an overlay; 0: no
- * legend. */
+ * legend. `*count`: number of entries; `*pitch`: width of an entry. */
 static size_t legend_across(const struct section *section, size_t *count, double *pitch)
 {
     const struct axis *curves = &section->what.sheets->columns;
@@ -505,8 +507,8 @@ static void draw_legend(const struct section *section, struct canvas *canvas, st
     }
 }
 
-/* True if the section has a colour bar: not with curves, arrows, or cells that show only
- * numbers. */
+/* True if the section has a colour bar. False for curves, arrows and cells that show only numbers,
+ * and if another section shows the bar. */
 static bool has_bar(const struct section *section)
 {
     return !section->what.barless && section->kind != KIND_CURVES && section->kind != KIND_ARROWS &&
@@ -669,7 +671,7 @@ static void name_axes(struct section *section)
 {
     const struct sheet *sheet = section->what.sheets;
     bool has_axes = section->kind < KIND_ARROWS;
-    /* if the figure has titles, the subtitle names the axes instead */
+    /* if the figure has titles, the axes need none: the subtitle names rows and columns */
     if (has_axes && style_is_untitled(section->style)) {
         section->row_title = say(section->style->language, sheet->rows.name);
         section->column_title = say(section->style->language, sheet->columns.name);

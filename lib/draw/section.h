@@ -12,7 +12,7 @@
 #include "lens/sheet.h"
 #include "write/style.h"
 
-enum { SECTION_NOTES_MAX = 32 /* most lines of `notes` */ };
+enum { SECTION_NOTES_MAX = 32 /* maximum number of lines in `notes` */ };
 
 enum section_kind { KIND_MATRIX, KIND_LINES, KIND_ARROWS, KIND_TEXT, KIND_BARS, KIND_CURVES };
 
@@ -24,7 +24,8 @@ struct section_sheets {
     const char *attention;
     bool first_hidden, cropped;
     bool listed; /* panels are single heads of different layers: each names its layer and head */
-    bool fills;  /* the section is a single matrix without keys, which may be as wide as the page */
+    bool fills;  /* if the section is a single matrix whose columns are not keys, it may be as wide
+                  * as the page */
     /* `shares_bar`: attentions share one colour bar; `barless`: another section shows the bar */
     bool barless, shares_bar;
 };
@@ -33,7 +34,7 @@ struct section_sheets {
  * number. */
 struct axis_fit {
     size_t step;  /* number of positions in a cell */
-    size_t cells; /* number of cells */
+    size_t cells; /* number of cells along the axis */
     double pitch; /* size of a cell along the axis */
     double size;  /* font size of labels; 0: no labels */
     size_t every; /* every n-th position has a label; n is 1, 2 or 5 times a power of ten */
@@ -63,12 +64,13 @@ struct section {
     struct point at;  /* upper left corner in the figure */
     double limit;     /* width limit of the section */
     double bar_limit; /* width limit of the colour bar with its title */
-    double head;      /* height of the subtitle */
+    double head;      /* height of the subtitle; 0: there is none */
     struct box area;  /* area of cells or lines in the panel; for curves, in the section */
     double panel_width, panel_height; /* size of a panel, including the gap after it */
     double left, top;                 /* space left of the panels and above them */
-    double foot;                      /* y of the colour bar or legend, below the panels */
-    double width, height;             /* size with titles and colour bar */
+    double foot;                      /* y coordinate of the colour bar or legend, below the
+                                       * panels */
+    double width, height;             /* size of the section with its titles and colour bar */
     const char *subtitle;
     const char *notes[SECTION_NOTES_MAX]; /* lines below the colour bar */
     size_t note_count;
@@ -82,7 +84,8 @@ static const double SLANT = 0.7072;      /* approximate sine and cosine of 45 de
 /* Weights below this share of the colour scale are not drawn as lines. */
 static const double LINES_LEAST = 0.03;
 
-/* The font size and line height for a kind of text; a given form.font_size applies to all kinds. */
+/* Return the font size (type_size) and the line height (type_line) of a kind of text. If
+ * form.font_size is given, every kind of text has this size. */
 enum type_kind { TYPE_TITLE, TYPE_SUBTITLE, TYPE_NAME, TYPE_NUMBER, TYPE_TEXT };
 
 double type_size(const struct figure_form *form, enum type_kind kind);
@@ -118,13 +121,15 @@ void panel_draw(const struct section *section, size_t index, struct canvas *canv
 void curves_fit(struct section *section);
 void curves_draw(const struct section *section, struct canvas *canvas);
 
-/* Vectors of three numbers, drawn as arrows in space (arrows.c). */
+/* sheet_is_spatial: true if rows are vectors of three numbers. arrows_fit and arrows_draw lay them
+ * out and draw them as arrows in space (arrows.c). */
 bool sheet_is_spatial(const struct sheet *sheet);
 void arrows_fit(struct section *section);
 void arrows_draw(const struct section *section, const struct sheet *sheet, struct canvas *canvas,
                  struct box area);
 
-/* Return 1, 2 or 5 times a power of ten that fits at most five times into `whole`. */
+/* Return the smallest number of the form 1, 2 or 5 times a power of ten that fits at most five
+ * times into `whole`. */
 double nice_step(double whole);
 
 /* An axis of numbers: multiples of a step from `low` to `high`, and their number format. */
@@ -156,7 +161,8 @@ bool cell_is_marked(const struct cell_mark *mark, const struct sheet *sheet);
 
 /* Divide a length into cells for `size` positions. In print the cells fill the length. On screen, a
  * cell is at most `largest`, and pitches are multiples of half a pixel: all cells look equally
- * large. axis_fit_snap rounds a length up to such a multiple. */
+ * large. axis_fit_snap rounds a length up to such a multiple; axis_cells is the number of cells if
+ * each has `step` positions. */
 struct axis_fit axis_fit_cells(const struct section *section, size_t size, double length,
                                double largest);
 double axis_fit_snap(double length);
@@ -167,8 +173,8 @@ static inline double axis_fit_length(const struct axis_fit *fit)
     return fit->pitch * (double)fit->cells;
 }
 
-/* Fit the labels of an axis into `limit`, their space perpendicular to the axis. Labels of columns
- * are level if they fit or are numbers. */
+/* Fit the labels of an axis; `limit` is the space for them perpendicular to the axis. Labels of
+ * columns are level if they fit or are numbers. */
 void axis_fit_labels(struct axis_fit *fit, const struct axis *axis, bool columns, double limit,
                      const struct figure_form *form);
 

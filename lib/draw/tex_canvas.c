@@ -55,8 +55,8 @@ static void put_letters(struct canvas *tex, const char *text)
         uint32_t letter = 0;
         size_t length = utf8_step(&letter, text + at, size - at);
         size_t i = 0;
-        /* control characters, and the last two code points of each plane, such as U+FFFE and
-         * U+FFFF */
+        /* replace control characters, and the last two code points of each plane, such as U+FFFE
+         * and U+FFFF */
         if (letter < ' ' || (letter >= 0x7f && letter < 0xa0) || (letter & 0xfffe) == 0xfffe)
             letter = UTF8_REPLACEMENT;
         tex->has_scripts |=

@@ -11,8 +11,8 @@
 enum {
     PRODUCTS = 4,
     TERMS = 8
-}; /* most terms of a dot product (PRODUCTS) or of a sum (TERMS); a longer sum is written as its
-    * first terms, dots and the last term */
+}; /* maximum number of terms written for a dot product (PRODUCTS) or a sum (TERMS); a longer one is
+    * written as its first terms, dots and the last term */
 
 static void write_number(struct buf *out, struct numeral numeral, float value, char form)
 {

@@ -1,5 +1,5 @@
 /* explanation.c: runs the pass, collects the tensors of one head (the trace), and makes the steps
- * that a table lists. After a step that edits change, another step shows the edited values. */
+ * that step_rows lists. After a step that edits change, another step shows the edited values. */
 #include "base/language.h"
 #include "explain/explanation.h"
 
@@ -40,16 +40,17 @@ static enum site source_site(const struct config *config)
                                            : SITE_OF(BRANCH_SOURCE, site_of_logits(config));
 }
 
-/* True for models of one stack of complete layers, which are explained to the end of the layer. */
+/* True for models with a single stack, whose layers have more than attention, which are explained
+ * to the end of the layer. */
 static bool is_decoder(const struct config *config)
 {
     return config->kind != MODEL_ATTENTION && !has_encoder(config);
 }
 
 /* Find the requested attention among the sublayers, and select the sites of the layer. If only one
- * query is explained, and not in an encoder, only its rows are selected. In bare attention, and
- * with copies of the stream, the previous layer is selected as well, since it makes the input; in
- * cross-attention also source_site. */
+ * query is explained, and not in an encoder, only its rows are selected. In models of attention
+ * alone, and with copies of the stream, the previous layer is selected as well, since it makes the
+ * input; in cross-attention also source_site. */
 static int begin(struct trace *trace, struct selection *selection, const struct config *config,
                  const struct explain_request *request, struct arena *arena, struct err *err)
 {
@@ -165,8 +166,8 @@ float *trace_product(const struct trace *trace, const float *x, size_t rows, con
 }
 
 /* Find the inputs, and the keys and values of the traced head. The input of queries is the stream,
- * with or without a norm; in bare attention, it is an embedding or the output of the previous
- * layer. */
+ * with or without a norm; in models of attention alone, it is an embedding or the output of the
+ * previous layer. */
 static void find_inputs_and_keys(struct trace *trace)
 {
     const struct config *config = trace->config;
@@ -231,8 +232,8 @@ static int project_raw(struct trace *trace, struct raw_heads *raw, const float *
     return 0;
 }
 
-/* Rotate `rows` queries or keys, from `first` on, if heads are normed after the rotary
- * embedding. */
+/* Set `rows` rows of `raw`, from `first` on, to rotated queries or keys. For models that norm heads
+ * after the rotary embedding. */
 static void turn_raw(struct trace *trace, struct raw_heads *raw, const float *pre, size_t first,
                      size_t rows)
 {
@@ -314,12 +315,14 @@ static int find_embeddings(struct trace *trace, struct arena *arena, struct err 
     return 0;
 }
 
-/* What a pass needs. One pass serves all queries. */
+/* The arguments of run(), and the traces of passes that it ran without some edits. One pass serves
+ * all queries. */
 struct passes {
     struct viewer *viewer;
     const struct text_with_source *pair;
     const struct explain_request *request;
-    struct trace *before; /* [STEP_ROWS] traces of passes without the edits of one step each */
+    struct trace *before; /* [STEP_ROWS] for each step: the trace of a pass without the edits of
+                           * this step; `viewer` NULL: not run */
 };
 
 static int run(struct trace *trace, const struct passes *passes, struct arena *arena,
@@ -416,7 +419,8 @@ static int choose_shown(struct chapter *chapter, const struct trace *trace, size
 
 /* --- the steps -------------------------------------------------------------------------------- */
 
-/* Properties of a sublayer that decide its steps. One of the first three is how it gets weights. */
+/* Properties of a sublayer that decide its steps. An attention has one of the first three, which
+ * say how it computes weights. */
 enum way {
     BY_SOFTMAX = 1 << 0,
     BY_LATE_MASK = 1 << 1, /* mask after the softmax */
@@ -439,9 +443,9 @@ enum way {
     OF_GIVEN = 1 << 17,     /* the sublayer that adds the layer's own input */
     OF_BRANCH = 1 << 18,    /* the low-rank branch beside the attention */
     MAKES_COPIES =
-        1 << 19, /* the attention of the first layer, if there are copies of the stream */
+        1 << 19, /* the attention of the first layer, in models with copies of the stream */
     CORRECTS = 1 << 20,
-    LEAVES_COPIES = 1 << 21, /* the last sublayer, if there are copies */
+    LEAVES_COPIES = 1 << 21, /* the last sublayer, in models with copies of the stream */
 };
 
 #define PER_LAYER(id) SITE_OF(BRANCH_PER_LAYER, SITE_##id)

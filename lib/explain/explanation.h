@@ -14,11 +14,12 @@ struct explain_request {
     enum site_branch branch;   /* BRANCH_TEXT unless the model has an encoder */
     size_t layer, head;        /* must exist in the model */
     size_t query, query_count; /* the first query token, and the number of consecutive queries */
-    size_t key;                /* key of the worked examples; a query that cannot attend to it has
-                                * another key */
+    size_t key;                /* index of the key in worked examples; for a query that cannot
+                                * attend to it, the first key that the query can attend to */
     bool is_list;              /* the report is a list of queries, even if there is only one */
     int digits;                /* decimals of numbers */
-    size_t keys;               /* number of keys on pages, largest weights first; 0: all */
+    size_t keys;               /* number of keys that pages show, the ones with the largest weights;
+                                * 0: all */
     const char *language;      /* language of headings and notes, such as "zh"; NULL: English */
 };
 
@@ -26,7 +27,8 @@ struct memory;
 struct viewer;
 struct text_with_source;
 
-/* Run a text with its source and explain queries. The report lives as long as arena and viewer. */
+/* Run a text with its source, and set `report` to the explanation of the requested queries. The
+ * report lives as long as arena and viewer. */
 int explanation_make(struct report *report, struct viewer *viewer,
                      const struct text_with_source *pair, const struct explain_request *request,
                      struct arena *arena, struct err *err);

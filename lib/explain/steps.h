@@ -1,6 +1,6 @@
 /* steps.h: internals of explanation.c. A trace holds the tensors of a pass for one query of one
- * head; a builder converts them to steps, which are tables with their working. Failures stick to
- * `err`; arrays are then NULL.
+ * head; a builder converts them to steps, which are tables with their working. The first failure
+ * stays in `err`; arrays are then NULL.
  *
  *     builder_formula(builder, "scaled_j = score_j / √%z", d_k);
  *     builder_keys(builder);
@@ -15,8 +15,9 @@
 #include "model/layer.h"
 #include "model/weights.h"
 
-/* Queries or keys of a head before their norm, [rows, dk], projected or already rotated, and the
- * mean squares [rows] in the norm's divisor (over this head, or over all heads together). */
+/* `values` [rows, dk]: queries or keys of a head before the norm of heads, projected or already
+ * rotated. `squares` [rows]: the mean squares that the norm divides by, over this head or over all
+ * heads. */
 struct raw_heads {
     float *values, *squares;
 };
@@ -26,7 +27,8 @@ struct named_vector {
     const float *values;
 };
 
-/* T query tokens attend to S keys; vectors are contiguous. One pass serves all queries. */
+/* The tensors of a pass for one head: T query tokens attend to S keys; vectors are contiguous. One
+ * pass serves all queries. */
 struct trace {
     const struct report *report;
     const struct config *config; /* config of the model */
@@ -45,34 +47,39 @@ struct trace {
     struct head_bias bias;           /* position bias of the head's scores */
     const float *sink;               /* the score of the head's sink; NULL: none */
     bool has_norms;                  /* false: --without norm */
-    bool keys_edited; /* edits change the keys, which then have a step of their own */
+    bool keys_edited;                /* edits change the keys: a separate step then shows them */
 
     size_t input_size;          /* C, the number of channels */
-    const float *word_rows;     /* [T, W] token embeddings before a projection; NULL: none */
+    const float *word_rows;     /* [T, W] token embeddings before their projection to C channels;
+                                 * NULL: no such projection */
     struct norm embedding_norm; /* norm of the embedding, in layer 0; scale NULL: none */
-    struct weight projection;   /* in layer 0: projects tokens, or the sum, from W channels to C;
-                                 * may not exist */
-    size_t sum_size;            /* channels of the sum: W if the sum is projected, else C */
+    struct weight projection;   /* in layer 0: projection from W channels to C, of token embeddings
+                                 * or of the sum of embeddings; weight_exists is false without it */
+    size_t sum_size;            /* channels of the sum of embeddings: W if the sum is projected,
+                                 * else C */
     const float *tokens, *positions, *segments; /* [T, sum_size] terms of layer 0's input; NULL: no
                                                  * such term, or another layer */
     const float *streams;                       /* [T, C] stream before the attention's norm; NULL:
                                                  * no such norm */
     const float *inputs, *sources; /* `inputs` [T, C] make queries; `sources` [S, C] make keys and
                                     * values */
-    const float *k, *k_pre;        /* [S, dk] keys; `k_pre`: before rotary embedding, or NULL */
+    const float *k, *k_pre;        /* [S, dk] keys; `k_pre`: keys before the rotary embedding; NULL:
+                                    * none */
     const float *v;                /* [S, dv] values; [S, 2 dv] if two heads make one context */
-    struct raw_heads raw_q, raw_k; /* queries and keys of all tokens, if heads are normed */
+    struct raw_heads raw_q, raw_k; /* queries and keys of all tokens before norms of heads; `values`
+                                    * NULL: no such norms */
     const struct rotary *rotary;   /* the rotary embedding; NULL: none */
     const float *cos_sin;          /* [T, components] cosines and sines of the rotary embedding */
     bool turns_first;              /* norms of heads come after the rotary embedding */
 
-    /* Values of the query: its rows of the tensors above and of tensors of the pass. */
-    float scale; /* factor of the query's row of `tokens` */
+    /* Set by set_query: the query's rows of the tensors above, and of other tensors of the pass. */
+    float scale; /* factor by which the query's row of `tokens` is multiplied */
     const float *token, *position, *segment, *stream, *x;
-    const float *q, *q_pre;                          /* [dk] `q_pre`: before rotary embedding; NULL:
-                                                      * there is none */
-    const float *scores, *masked, *weight, *softmax; /* [S] `softmax`: before a mask that comes
-                                                      * after the softmax; NULL: no such mask */
+    const float *q, *q_pre;                          /* [dk] `q_pre`: query before the rotary
+                                                      * embedding; NULL: there is none */
+    const float *scores, *masked, *weight, *softmax; /* [S] `softmax`: weights before a mask that is
+                                                      * applied after the softmax; NULL: no such
+                                                      * mask */
     const float *map;     /* [S] factors of the values: weights, or differences of two heads'
                            * weights */
     const float *context; /* [dv]; [2 dv] if two heads make one context */
@@ -85,7 +92,8 @@ struct trace {
 const float *trace_row(const struct trace *trace, enum site site);
 const float *trace_row_of_head(const struct trace *trace, enum site site, size_t head);
 
-/* Return the site with this id in the branch of a sublayer. */
+/* Return the site `id` of a sublayer. A sublayer that is not in an attention branch, such as the
+ * low-rank branch, has sites of its own except SITE_RESID_POST; for others, `id` is returned. */
 static inline enum site step_site(const struct sublayer *s, enum site id)
 {
     return s->branch >= ATTENTION_BRANCHES && id != SITE_RESID_POST ? SITE_OF(s->branch, id) : id;
@@ -107,7 +115,7 @@ struct builder {
     size_t sublayer;        /* index of the step's sublayer in the trace's list */
     enum site site;         /* `site` of the step's row in step_rows */
     size_t key;             /* key used for the worked example */
-    int digits;             /* decimals of numbers */
+    int digits;             /* number of decimals */
     const char *language;   /* language of titles and notes; NULL: English */
     struct buf out;         /* formula being written */
     struct buf note;        /* sentences of the step's note */
@@ -154,19 +162,21 @@ void builder_norm(struct builder *builder, struct named_vector y, struct named_v
                   const struct norm *norm, const struct named_vector terms[NORM_TERMS],
                   size_t width);
 
-/* Set the rows of the table: the keys, or `count` labels that the caller fills in. */
+/* Set the rows of the table: builder_keys to the keys, builder_rows to `count` rows, whose labels
+ * the caller fills in. builder_label: a label with one text for all uses. */
 void builder_keys(struct builder *builder);
 struct label *builder_rows(struct builder *builder, size_t count);
 struct label builder_label(const char *name);
 
-/* Add a column with a number, or with a vector of `width`, for each row. A NULL symbol means
- * `name`_j. The values are borrowed. */
+/* Add a column with a number (builder_column), or a vector of `width` numbers (builder_vectors),
+ * for each row. A NULL symbol means `name`_j. The values are borrowed. */
 struct column *builder_column(struct builder *builder, const char *name, const char *symbol,
                               const float *values);
 struct column *builder_vectors(struct builder *builder, const char *name, const char *symbol,
                                const float *values, size_t width);
 
-/* Make a table of named vectors, skipping NULL ones, or of a single vector. */
+/* Fill the table with named vectors as rows: builder_stack with `count` vectors, except NULL ones,
+ * builder_vector with one. */
 void builder_stack(struct builder *builder, const struct named_vector *vectors, size_t count,
                    size_t width);
 void builder_vector(struct builder *builder, struct named_vector vector, size_t width);
@@ -180,15 +190,16 @@ float *builder_part(struct builder *builder, const struct weight *w, size_t firs
 /* --- operands: numbers and matrices that a step uses, to recompute it by hand ----------------- */
 
 enum {
-    COLUMNS_MAX = 4,    /* limit of columns of a step */
-    OPERANDS_MAX = 10,  /* limit of operands of a step */
+    COLUMNS_MAX = 4,    /* maximum number of columns in a table */
+    OPERANDS_MAX = 10,  /* maximum number of operands of a step */
     GIVEN_SMALL = 8,    /* a matrix with larger sides is not shown on pages that omit large ones */
-    GIVEN_WHOLE = 4096, /* most numbers of a matrix that is listed whole */
+    GIVEN_WHOLE = 4096, /* give_whole lists only matrices of at most this number of elements */
 };
 
-/* Add an operand: a number or vector used in formulas or tables; a contiguous matrix [rows, width]
- * with a row for each channel; vectors of all keys or queries; a head's columns as "W_q" and "b_q";
- * or a whole matrix if it is small enough. NULL values: no operand. */
+/* Add an operand. give_number, give_vector: a number or vector that formulas or tables use;
+ * give_matrix: a contiguous matrix [rows, width] with a row for each channel; give_rows: vectors of
+ * all keys or queries; give_columns: a head's columns of a matrix `name`, such as "W_q", and its
+ * bias "b_q"; give_whole: a whole matrix, if it is small enough. NULL values: no operand. */
 void give_number(struct builder *builder, const char *name, float value);
 void give_vector(struct builder *builder, const char *name, const float *values, size_t width);
 struct table *give_matrix(struct builder *builder, const char *name, const char *symbol,

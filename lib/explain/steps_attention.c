@@ -141,8 +141,8 @@ void step_input(struct builder *builder, const struct trace *trace)
 
 /* The query, or all keys, at each stage: as projected, before and after the norm of heads, and
  * before and after the rotary embedding (which comes before the norm in some models). Without a
- * norm, `raw` has NULL values and `normed` is of no use; without a rotary embedding, the same holds
- * for `pre` and `turned`. */
+ * norm, `raw.values` is NULL and `normed` must not be used; without a rotary embedding,
+ * `pre.values` is NULL and `turned` must not be used. */
 struct stages {
     struct named_vector projected, raw, normed, pre, turned;
 };
@@ -338,7 +338,8 @@ static void work_rotation(struct builder *builder, const float *from, const floa
 
 enum { ROTATION_ROWS = 8, FREQUENCY_ROW = 2 };
 
-/* Show a table with a column for each pair, and give the operands that rotate the keys. */
+/* Show the rotation of the query in a table with a column for each pair of components, and give the
+ * operands that rotate the keys. */
 static void show_rotation(struct builder *builder)
 {
     static const char *const names[ROTATION_ROWS] = {"a",     "b",     "f",  "θ",
@@ -480,7 +481,8 @@ static float *take_features(struct builder *builder, const float *vectors, size_
     float *features = builder_floats(builder, rows * width);
     if (features)
         phi_rows((struct matrix){features, rows, width, width},
-                 (struct matrix){(float *)vectors, rows, width, width}); /* cast: it is only read */
+                 (struct matrix){(float *)vectors, rows, width, width}); /* cast: phi_rows only
+                                                                          * reads it */
     return features;
 }
 
@@ -539,8 +541,8 @@ static struct named_vector take_scores(struct builder *builder, enum change last
     return (struct named_vector){changed[last], scores};
 }
 
-/* Show scores before and after a change; `form` writes the example from one key's score and
- * `by`. */
+/* Show scores before and after a change; `form` is the format of the worked example, for one key's
+ * score and the number `by`. */
 static void show_change(struct builder *builder, enum change change, const char *form, float by)
 {
     const struct trace *trace = builder->trace;
@@ -728,7 +730,7 @@ static const float *with_sink(struct builder *builder, const float *values, cons
     return all;
 }
 
-/* Compute e^(x - max) for the keys, and the sink if the head has one. */
+/* Compute e^(x - max) for the values of all keys and, if the head has one, of the sink. */
 static float *take_powers(struct builder *builder, const float *values)
 {
     size_t keys = count_rows(builder->trace);
@@ -826,7 +828,7 @@ void step_softmax(struct builder *builder, const struct trace *trace)
                  -max_row(values, count_rows(trace)), sum, powers[key], sum, results[key]);
 }
 
-/* Explain a division by the sum without a softmax. */
+/* Explain weights that are the masked scores divided by their sum, without a softmax. */
 void step_shares(struct builder *builder, const struct trace *trace)
 {
     const char *to;
@@ -987,7 +989,7 @@ void step_values(struct builder *builder, const struct trace *trace)
 }
 
 /* Work out context_0 = -0.0098 + 0.4542 - 0.0175 + 0.0498 + 0.0824 - 0.0278 = 0.5313, from the
- * first key with a weight to the last. */
+ * first to the last key whose weight is not 0. */
 void step_context(struct builder *builder, const struct trace *trace)
 {
     size_t width = context_width(&trace->rule->head);

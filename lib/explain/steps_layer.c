@@ -160,7 +160,8 @@ static size_t find_terms(struct named_vector terms[TERMS_MAX], const struct trac
     return index - first + 2 + trace->list[index].adds_input;
 }
 
-/* Return the sum before the sublayer's last norm, if any: a tensor of the pass, or recomputed. */
+/* Return the stream after a sublayer, before a norm that may follow: a tensor of the pass or, if
+ * the pass has none, a sum computed here. */
 static struct named_vector take_sum(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
@@ -188,7 +189,8 @@ void step_sum(struct builder *builder, const struct trace *trace)
     if (is_renamed)
         terms[0] = row_of(trace, s->norm_after ? s->at_after[0] : s->at_sum[0]);
     terms[count] = is_renamed ? row_of(trace, builder->site) : take_sum(builder);
-    if (s->factor != 1 && count == builder->sublayer + 2) /* list the operand once in a layer */
+    if (s->factor != 1 && count == builder->sublayer + 2) /* list the operand only once in each
+                                                           * layer */
         give_number(builder, "residual_scale", s->factor);
     const float *scale = NULL;
     if (s->scales &&
@@ -260,7 +262,8 @@ void step_norm(struct builder *builder, const struct trace *trace)
 
 /* --- the MLP ---------------------------------------------------------------------------------- */
 
-/* Return y · W_up + b_up. Without a gate, the pass does not keep it, and it is computed here. */
+/* Return y · W_up + b_up. If the MLP has no gate, the pass does not keep this product, so it is
+ * computed here. */
 static const float *take_up(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
@@ -329,8 +332,8 @@ void step_activation(struct builder *builder, const struct trace *trace)
 
 /* --- a layer's own input ---------------------------------------------------------------------- */
 
-/* Show g = (norm(e · P_l / √C) + √P × pte[id]) / √2, where e is the token's embedding, and pte[id]
- * is the token's row in a table of the layer. */
+/* Show g = (norm(e · P / √C) + √D × pte[id]) / √2, where e is the token's embedding, P a matrix of
+ * the layer with the shape [C, D], and pte[id] the token's row in a table of the layer. */
 void step_given(struct builder *builder, const struct trace *trace)
 {
     const struct tokenized *text = report_queries(trace->report, trace->branch);
@@ -537,7 +540,8 @@ static int norm_shares(struct builder *builder, float *shares, size_t count)
     return 0;
 }
 
-/* Show the weighted outputs of the chosen experts, and the shared expert's, with their sum. */
+/* Show the weighted outputs of the chosen experts, and of the shared expert (if there is one), with
+ * their sum. */
 void step_experts(struct builder *builder, const struct trace *trace)
 {
     const bool beside = trace->list[builder->sublayer].mlp.mixture->beside;
@@ -647,8 +651,8 @@ static float *take_entering(struct builder *builder)
     return builder->err->kind ? NULL : copies;
 }
 
-/* Show a row for each copy, with its vectors at two sites and, between them, its `count` numbers,
- * unless these are NULL. */
+/* Show a table with a row for each copy of the stream: its vector `from`, its `count` numbers
+ * (`values` NULL: none), and its vector `to`. */
 static void show_copies(struct builder *builder, struct named_vector from,
                         struct named_vector numbers, size_t count, struct named_vector to)
 {
@@ -796,7 +800,7 @@ void step_merged(struct builder *builder, const struct trace *trace)
 
 /* --- logits ----------------------------------------------------------------------------------- */
 
-enum { SHOWN = 10 }; /* how many tokens are shown: those with the largest logits */
+enum { SHOWN = 10 }; /* number of tokens that are shown: the ones with the largest logits */
 
 /* Return the stream after the last layer, and after the final norm if there is one. */
 static struct named_vector last_of(const struct trace *trace)

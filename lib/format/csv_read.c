@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* The extent of a record. */
+/* Where a record ends, and how many fields it can have. */
 struct field_extent {
     const char *end; /* the line break of the record, or the end of the file */
     size_t fields;   /* upper bound of the number of fields in the record */
@@ -47,7 +47,8 @@ static int refuse(const char *at, const char *end, char separator, struct err *e
                    rest < 16 ? (int)rest : 16, at);
 }
 
-/* Copy the field at `*at` to `*out` without its quotes, and move both pointers to its end. */
+/* Copy the field at `*at` to `*out`, without its quotes and with a closing 0. Moves `*at` to the
+ * separator after the field, or to `end`, and `*out` past the 0. */
 static int read_field(char **out, const char **at, const char *end, char separator, struct err *err)
 {
     const char *from = *at;
@@ -57,7 +58,7 @@ static int read_field(char **out, const char **at, const char *end, char separat
             from += *from == '"';
             *to++ = *from;
         }
-        from++; /* the closing quote */
+        from++; /* skip the closing quote */
         if (from < end && *from != separator)
             return refuse(from, end, separator, err);
     } else {

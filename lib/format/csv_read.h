@@ -12,7 +12,7 @@
 struct csv_reader {
     const char *at;
     const char *end;
-    size_t line;    /* number of the line that contains `at` */
+    size_t line;    /* number of the line that contains `at`, from 1 */
     char separator; /* a comma, a semicolon or a tab; a newline makes each line one field */
 };
 

@@ -19,7 +19,7 @@
 enum {
     FEW = 32,   /* numbers in a small block */
     MANY = 256, /* numbers in a large block */
-    SLICE = 16, /* numbers of a slice: they share a scale, in all types */
+    SLICE = 16, /* numbers in a slice, which share a scale in all types */
     WORD_BYTES = 4,
     LINE_BYTES = 64, /* bytes of a cache line */
     HALF = 16,       /* bits of a block's scale */
@@ -72,8 +72,8 @@ static ALWAYS_INLINE int minus_one(const struct blocks *some, int row, int i, in
 
 /* --- blocks of 32 numbers --------------------------------------------------------------------- */
 
-/* A block of these types has the fifth bits of q, if the type has them, then the lower four bits,
- * with the numbers n and n + 16 in one byte. A block of Q8_0 has one byte for each number. */
+/* A block with q of four or five bits has the fifth bits, if there are any, then the lower four
+ * bits, with the numbers n and n + 16 in one byte. A block of Q8_0 has one byte for each number. */
 
 static ALWAYS_INLINE int q4_1(const struct blocks *some, int row, int i, int j)
 {
@@ -214,8 +214,8 @@ static ALWAYS_INLINE int iq4_nl(const struct blocks *some, int row, int i, int j
     return named(q4_1(some, row, i, j));
 }
 
-/* IQ4_XS: after the scale come the factors of the parts of 32 numbers: first two upper bits of each
- * factor, then four lower bits, with two parts in one byte. */
+/* IQ4_XS: after the scale come the factors of the parts of 32 numbers: first the upper two bits of
+ * each factor, then the lower four bits, with two parts in one byte. */
 static ALWAYS_INLINE int iq4_xs(const struct blocks *some, int row, int i, int j)
 {
     return named(byte_bits(some, row, 8 + i / 2 * SLICE + j, i % 2 * 4, 4));
@@ -315,7 +315,7 @@ static ALWAYS_INLINE void read_steps(float *restrict step, float *restrict low,
 struct use {
     float *to; /* output: columns, `stride` floats apart; or, with `x`, a sum for each row */
     size_t stride;
-    const float *x; /* the vector of the products; NULL: no products */
+    const float *x; /* the vector to multiply by; NULL: no products */
     char *packed;   /* output of packing: parts, `stride` bytes apart; NULL: not packed */
 };
 
@@ -513,7 +513,7 @@ bool dtype_is_weight(enum dtype dtype)
            dtype_is_quantised(dtype);
 }
 
-/* Convert a row, sixteen blocks at a time. */
+/* Convert a quantised row to floats, sixteen blocks at a time. */
 static void widen_quants(float *out, const char *in, const struct quants *quants, size_t count)
 {
     const char *from[DTYPE_ROWS];

@@ -1,4 +1,4 @@
-/* dtype.h: types of numbers in files of tensors, and their conversion to float32: the types of
+/* dtype.h: the number types of tensor files, and their conversion to float32: the types of
  * safetensors, and GGUF's quantised types, which store a row as blocks.
  *
  *     dtype_to_float(row, data + dtype_bytes(DTYPE_Q4_K, i * columns), DTYPE_Q4_K, columns);
@@ -44,25 +44,25 @@ enum dtype {
     DTYPE_END,
 };
 
-enum { DTYPE_BLOCK_MAX = 256 }; /* a multiple of all block sizes */
+enum { DTYPE_BLOCK_MAX = 256 }; /* elements of the largest block; a multiple of every block size */
 
 /* dtype_name returns the name of a type in files, such as "BF16". dtype_find finds the type with a
  * name, and returns false if there is none. */
 const char *dtype_name(enum dtype dtype);
 bool dtype_find(const char *name, enum dtype *dtype);
 
-/* dtype_size_bytes returns the bytes of one element of a type that is not quantised. dtype_bytes
- * returns the bytes of `count` elements; for a quantised type they must be whole blocks. */
+/* dtype_size_bytes returns the bytes of one element; the type must not be quantised. dtype_bytes
+ * returns the bytes of `count` elements, which must be whole blocks if the type is quantised. */
 size_t dtype_size_bytes(enum dtype dtype);
 size_t dtype_bytes(enum dtype dtype, size_t count);
 
 /* Round a number of elements up to whole blocks. */
 size_t dtype_whole(enum dtype dtype, size_t count);
 
-/* Return the bytes of a dense float32 array; they must fit in a size_t. */
+/* Return the size in bytes of a dense float32 array; the size must fit in a size_t. */
 size_t dtype_float_bytes(size_t rank, const size_t *shape);
 
-/* True for the types that weights may have: F32, F16, BF16, F64, and quantised ones. */
+/* True for the types that weights may have: F32, F16, BF16, F64, and the quantised types. */
 bool dtype_is_weight(enum dtype dtype);
 
 static inline bool dtype_is_quantised(enum dtype dtype)
@@ -71,8 +71,8 @@ static inline bool dtype_is_quantised(enum dtype dtype)
 }
 
 /* Convert `count` elements of a weight type, in whole blocks, to float32. `in` needs no alignment.
- * F16 and BF16 are exact, F64 is rounded to nearest; for quantised types each product and each sum
- * of the formula is rounded. */
+ * F16 and BF16 are exact, F64 is rounded to nearest; a quantised number is computed in float32,
+ * with each product and each difference rounded. */
 void dtype_to_float(float *out, const void *in, enum dtype dtype, size_t count);
 
 /* Convert `count` numbers, in whole blocks, of sixteen quantised rows, and transpose them: to[i *
@@ -82,16 +82,17 @@ enum { DTYPE_ROWS = 16 };
 void dtype_to_columns(float *to, size_t stride, const char *const from[DTYPE_ROWS],
                       enum dtype dtype, size_t count, size_t jump);
 
-/* Add the dot product of x and from[row] to sums[row], by fused multiply-adds in order. `from`,
- * `count` and `jump` are as for dtype_to_columns. */
+/* For each of sixteen rows, add the dot product of x and from[row] to sums[row], by fused
+ * multiply-adds in order. `from`, `count` and `jump` are as for dtype_to_columns. */
 void dtype_add_dots(float sums[DTYPE_ROWS], const float *x, const char *const from[DTYPE_ROWS],
                     enum dtype dtype, size_t count, size_t jump);
 
-/* Quantised rows, packed side by side for products that repeat. A part has `numbers` numbers of
- * each row: first the steps [DTYPE_ROWS] as floats; then, if `has_less`, the values to subtract
- * [DTYPE_ROWS]; then words [numbers · bits / 32][DTYPE_ROWS], whose lowest bits are the first
- * numbers and whose next bits are the next numbers. A number is (integer + offset) · step - less,
- * where each product and each difference is rounded once. */
+/* The packed form of DTYPE_ROWS quantised rows, for rows that are multiplied by many vectors: a
+ * sequence of parts. A part has `numbers` numbers of each row: first the steps [DTYPE_ROWS] as
+ * floats; then, if `has_less`, the values to subtract [DTYPE_ROWS]; then words [numbers · bits /
+ * 32][DTYPE_ROWS], whose lowest bits are the first numbers and whose next bits are the next
+ * numbers. A number is (integer + offset) · step - less, where each product and each difference is
+ * rounded once. */
 struct dtype_packing {
     size_t numbers; /* how many numbers of a row share a step: 16 or 32 */
     size_t bits;    /* bits of an unsigned integer: 4 or 8 */

@@ -45,7 +45,7 @@ static int read_npz(struct dump *dump, const struct zip *zip, struct err *err)
         struct file file = file_borrow(entry->data, entry->size);
         if ((entry->name_size == 11 && memcmp(entry->name, "result.json", 11) == 0) ||
             npy_has_texts(&file))
-            continue; /* a text or JSON that describes the arrays */
+            continue; /* skip texts and JSON that describe the arrays */
         if (zip_check(entry, err) || add_npy(dump, &file, entry->name, entry->name_size, err))
             return -1;
     }
@@ -124,7 +124,8 @@ static bool read_heading(struct safetensors_entry *entry, const char **op, const
 
 static int read_log(struct dump *dump, const struct file *file, struct err *err)
 {
-    const char *text = arena_text(&dump->arena, file->bytes, file->size, err); /* 0-terminated */
+    const char *text = arena_text(&dump->arena, file->bytes, file->size, err); /* a copy that ends
+                                                                                * with a 0 */
     const char *end = text ? text + file->size : NULL;
     struct dumped *item = NULL;
     dump->is_log = true;
@@ -157,7 +158,7 @@ static int read_log(struct dump *dump, const struct file *file, struct err *err)
 static int read_printed(float *numbers, const struct dumped *item, struct err *err)
 {
     const size_t *shape = item->entry.shape;
-    size_t at[LOG_AXES] = {0}, depth = 0; /* the first axis has no bracket */
+    size_t at[LOG_AXES] = {0}, depth = 0; /* the first of the four axes has no brackets in a log */
     for (size_t i = 0; i < item->entry.count; i++)
         numbers[i] = NAN;
     for (const char *c = item->entry.data; c < item->after; c++) {
@@ -209,8 +210,8 @@ int dump_floats(float *numbers, const struct dumped *item, struct err *err)
     return 0;
 }
 
-/* Read a file of NumPy, PyTorch or llama.cpp. `*is_archive` is set to true for an archive of
- * torch.save. */
+/* Read a NumPy file or a log of llama.cpp. For an archive of torch.save, `*is_archive` becomes true
+ * and no tensor is read: the caller opens the archive with pytorch.h. */
 static int read_file(struct dump *dump, bool *is_archive, const struct file *file, const char *name,
                      struct err *err)
 {

@@ -1,6 +1,6 @@
-/* dump.h: reads the tensors of a pass that another program saved: a safetensors file, an archive of
- * np.savez, a file of torch.save, an npy file or a folder of them, or a log of llama.cpp's
- * llama-eval-callback, which prints corners of tensors and sums.
+/* dump.h: reads tensors of a forward pass that another program saved: a safetensors file, an
+ * archive of np.savez, a file of torch.save, an npy file or a folder of npy files, or a log of
+ * llama.cpp's llama-eval-callback, which prints the corners and the sum of each tensor.
  *
  *     struct dump dump;
  *     if (dump_open(&dump, "theirs.safetensors", err)) ...
@@ -16,13 +16,15 @@ struct dumped {
     struct safetensors_entry entry;
     bool is_fortran;   /* the numbers of the tensor are in Fortran order */
     bool is_printed;   /* true in a log: numbers have four decimals, and some are missing */
-    const char *op;    /* in a log, the operation that made the tensor, "ROPE"; else NULL */
-    const char *after; /* in a log, the end of the tensor's lines */
-    double sum;        /* in a log, the sum of all numbers, or of the printed ones; else NaN */
+    const char *op;    /* in a log, the operation that made the tensor, such as "ROPE"; else NULL */
+    const char *after; /* in a log, the end of the tensor's lines; else NULL */
+    double sum;        /* in a log, the printed sum: of all numbers or, in older logs, of the
+                        * printed ones; NaN: none */
 };
 
 struct dump {
-    struct dumped *items; /* [count] in the order of the file; in a log, a name may occur often */
+    struct dumped *items; /* [count] in the order of the file; in a log, a name may occur more than
+                           * once */
     size_t count;
     bool is_log;
     struct safetensors tensors;
@@ -31,8 +33,8 @@ struct dump {
     struct arena arena;
 };
 
-/* Open a file or a folder by its path. Errors name the path. Tensors that are not of a float type
- * are left out. */
+/* Open a file or a folder by its path. Errors name the path. Tensors without a float type are left
+ * out; in NumPy files they are errors, but texts in an npz file are left out. */
 int dump_open(struct dump *dump, const char *path, struct err *err);
 void dump_release(struct dump *dump);
 

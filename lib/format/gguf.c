@@ -13,10 +13,10 @@
 
 enum {
     LENGTH_BYTES = 8, /* bytes of the length of a text, or of the number of an array's items */
-    KEY_MAX = 65535,  /* the most bytes of a key in the format, and here also of a tensor's name */
+    KEY_MAX = 65535,  /* maximum bytes of a key in the format, and here also of a tensor's name */
     DEFAULT_ALIGNMENT = 32,
-    PAIR_BYTES_MIN = 8 + 1 + 4 + 1,        /* least size of a pair: a key, a kind, a value */
-    TENSOR_BYTES_MIN = 8 + 1 + 4 + 8 + 12, /* least size of a tensor's entry: a name, a rank, a
+    PAIR_BYTES_MIN = 8 + 1 + 4 + 1,        /* minimum bytes of a pair: a key, a kind, a value */
+    TENSOR_BYTES_MIN = 8 + 1 + 4 + 8 + 12, /* minimum bytes of a tensor's entry: a name, a rank, a
                                             * size, a type, an offset */
 };
 

@@ -67,7 +67,7 @@ struct gguf_tensor {
     size_t rank;
     size_t sizes[GGUF_RANK_MAX]; /* the contiguous dimension is first */
     size_t count;                /* number of numbers: the product of the sizes */
-    size_t begin, end;           /* offsets of the data in the file */
+    size_t begin, end;           /* byte offsets of the data in the file */
 };
 
 struct gguf {
@@ -102,7 +102,8 @@ int gguf_double(const struct gguf *gguf, const char *key, double min, double max
 int gguf_bool(const struct gguf *gguf, const char *key, bool *value, struct err *err);
 int gguf_text(const struct gguf *gguf, const char *key, struct gguf_text *text, struct err *err);
 
-/* Get the array of a key, NULL if there is none. Other kinds of values and items are refused. */
+/* Get the array of a key; `*array` becomes NULL if the file lacks the key. A value that is not an
+ * array, and an array of another kind of items, are refused. */
 int gguf_array(const struct gguf *gguf, const char *key, enum gguf_kind item_kind,
                const struct gguf_value **array, struct err *err);
 

@@ -26,14 +26,14 @@ enum {
 static const char infinity[] = "Infinity"; /* not JSON, but Python writes it */
 
 struct scanner {
-    const char *start, *end;    /* errors count bytes from `start` */
+    const char *start, *end;    /* the document; errors count bytes from `start` */
     const char *zero;           /* the first escape \u0000; NULL: none */
     size_t count;               /* items or members of the last value that was read; 0 if it has
                                  * none */
     size_t values, text_bytes;  /* so far: the number of all values, and the bytes of all texts as
                                  * written */
     size_t infinities;          /* so far: number of values that are Infinity */
-    struct json_extent *extent; /* to list large containers; NULL: they are not listed */
+    struct json_extent *extent; /* receives large containers; NULL: they are not listed */
     int depth;                  /* number of arrays and objects that are open */
     struct err *err;
 };
@@ -197,7 +197,7 @@ static inline unsigned bytes_that_stop(__m128i block)
 
 /* Bytes C2 to DF begin UTF-8 characters of two bytes, and E1 to EC characters of three; these only
  * need continuation bytes, and scan_character checks all other characters. If a block passes, the
- * result depends on the stopping byte alone: processors need not wait for these checks. */
+ * result depends on the stopping byte alone: processors need not wait for the checks of UTF-8. */
 static inline const char *plain_end(const char *at, const char *end)
 {
     while (end - at >= BLOCK_BYTES) {
@@ -234,7 +234,7 @@ static const char *plain_end(const char *at, const char *end)
 static inline __attribute__((always_inline)) const char *scan_text(struct scanner *in,
                                                                    const char *at)
 {
-    const char *start = ++at; /* after the quote */
+    const char *start = ++at; /* after the opening quote */
     while (at) {
         at = plain_end(at, in->end);
         if (at < in->end && *at == '"') {
@@ -468,8 +468,8 @@ static void hook(void)
     cJSON_InitHooks(&(cJSON_Hooks){heap_hook, heap_free});
 }
 
-/* Make the tree of a checked document; NULL: out of memory. cJSON does not know Infinity, so it
- * gets a number that is too large for a double in its place. */
+/* Make the tree of a checked document; NULL: out of memory. cJSON does not know Infinity, so each
+ * Infinity is replaced with a number too large for a double. */
 static cJSON *make_tree(const struct scanner *checked)
 {
     static const char too_large[sizeof infinity] = "1e999   ";
@@ -494,7 +494,7 @@ int json_parse(struct json **root, const char *bytes, size_t size, struct err *e
     struct scanner in;
     if (scan_document(&in, NULL, bytes, size, err))
         return -1;
-    if (in.zero) /* cJSON would end the text at it */
+    if (in.zero) /* cJSON would end the text at U+0000 */
         return err_set(err, "byte %zu: expected no \\u0000 in a text, found one",
                        (size_t)(in.zero - bytes));
     if (in.values > JSON_VALUES_MAX) /* a tree needs up to forty times the bytes of its text */

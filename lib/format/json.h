@@ -22,7 +22,7 @@ struct folder;
 /* Limits of a tree; larger tables are read with a cursor. */
 enum {
     JSON_DEPTH_MAX =
-        512, /* the most nested arrays and objects, also for a cursor; cJSON's own limit is 1000 */
+        512, /* maximum nesting of arrays and objects, also for a cursor; cJSON's limit is 1000 */
     JSON_VALUES_MAX = 1 << 18,
     JSON_TEXT_BYTES_MAX = 16 << 20,
 };
@@ -115,8 +115,9 @@ int json_object(const struct json *object, const char *name, const struct json *
 
 /* --- cursors: read JSON without a tree, for tables of a hundred thousand entries -----------------
  *
- * The document is checked when it is opened, as by json_parse, but texts may contain U+0000, and
- * only the depth is limited. After that, only types can be wrong.
+ * The document is checked when it is opened, as by json_parse, but texts may contain U+0000, and of
+ * the limits only the depth applies. After that, a read cannot fail, but the caller must check the
+ * kind of each value.
  *
  *     struct json_cursor cursor;
  *     if (json_cursor_open(&cursor, NULL, bytes, size, err)) ...

@@ -17,7 +17,7 @@ static const char letters[] = "\"\\bfnrt";
 
 /* True if a character needs no escape. Control characters need one, even those from U+0080 to
  * U+009F: some terminals interpret U+009B. In HTML, `<` needs one because it could end the script,
- * and U+2028 and U+2029 because they are line breaks. */
+ * and U+2028 and U+2029 because they are line breaks in JavaScript. */
 static bool is_plain(const struct json_writer *json, uint32_t c)
 {
     bool control = c < ' ' || (c >= 0x7f && c < 0xa0);
@@ -107,7 +107,8 @@ void json_put_name(struct json_writer *json, const char *name, size_t size)
     json->comma = false;
 }
 
-/* Write the text before a value: a comma, a line break, a name. */
+/* Write what comes before a value: a comma if needed, the blanks that `name` begins with, and the
+ * name. */
 static void begin_value(struct json_writer *json, const char *name)
 {
     size_t blanks = name && *name == '\n' ? strspn(name, "\n ") : 0;

@@ -2,7 +2,8 @@
  *
  * `name` is the name of a member, or NULL for an item of an array. A name may begin with a line
  * break and blanks, "\n model", which are written first; "\n " alone writes a line break before an
- * item. Write a name that comes from a file or a user with json_put_name, and its value with NULL.
+ * item. Write a name that comes from a file or a user with json_put_name, then its value with the
+ * name NULL.
  *
  *     struct json_writer json = {.stream = &out};
  *     json_put_open(&json, NULL, '{');
@@ -18,8 +19,8 @@
 /* The first member of a document: the name of its format, which data/schemas/NAME.json describes,
  * and a version that changes when a member is renamed or removed. */
 #define JSON_FORMAT(name) "attn-cli/" name "/1"
-#define RESULT_FORMAT "attn-cli/result/2" /* format of tables and tensors: see
-                                           * data/schemas/result.json */
+/* Format of tables and tensors: see data/schemas/result.json. */
+#define RESULT_FORMAT "attn-cli/result/2"
 
 struct json_writer {
     struct stream *stream; /* the destination, which keeps the first error; NULL: write to `buf` */

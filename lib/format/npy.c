@@ -11,8 +11,8 @@
 #include "format/dtype.h"
 
 enum {
-    RANK_MAX = 32, /* the most axes in NumPy 1; the header has room for that many sizes of 20
-                    * digits */
+    RANK_MAX = 32, /* maximum number of axes in NumPy 1; the header has room for that many sizes of
+                    * 20 digits */
     ALIGN_BYTES = 64,
     PREFIX_BYTES = 10, /* the magic bytes, the version and the header's length */
 };

@@ -1,5 +1,6 @@
-/* npy.h: NumPy's file of one array: writes version 1.0, float32, C order, with data aligned to 64
- * bytes; reads versions 1 to 3, float16, float32 or float64, C or Fortran order.
+/* npy.h: NumPy's format of a file with one array: writes version 1.0, float32, C order, with data
+ * aligned to 64 bytes; reads versions 1 to 3, float16, bfloat16, float32 or float64, C or Fortran
+ * order.
  *
  *     struct npy array;
  *     if (npy_read(&array, "steer.npy", &arena, err)) ...
@@ -42,8 +43,8 @@ int npy_find(struct safetensors_entry *entry, bool *is_fortran, const struct fil
 void npy_to_c_order(float *to, const float *from, const struct safetensors_entry *entry);
 
 /* npy_read reads the file at a path, and its errors name the path; npy_read_bytes reads an open
- * file. Other types, more than NPY_RANK_MAX axes, a size that does not match the shape and numbers
- * that are not finite are refused. */
+ * file. What npy_find refuses, more than NPY_RANK_MAX axes and numbers that are not finite are
+ * errors. */
 int npy_read(struct npy *array, const char *path, struct arena *arena, struct err *err);
 int npy_read_bytes(struct npy *array, const struct file *file, struct arena *arena,
                    struct err *err);

@@ -27,9 +27,10 @@ enum pickle_kind {
 
 struct pickle_value {
     enum pickle_kind kind;
-    uint32_t size; /* bytes of a text, number of items of a tuple, or role of a global */
+    uint32_t size; /* bytes of a text, number of items of a tuple, or enum role of a global */
     union {
-        int64_t integer; /* of a class of storages: its enum dtype; of a dict: the dict's number */
+        int64_t integer; /* an integer; of a class of storages, its enum dtype; of a dict, its
+                          * number */
         const char *text;
         const struct pickle_value *items;
     };
@@ -246,7 +247,7 @@ static int set_items(struct pickle_machine *m, struct err *err)
     return 0;
 }
 
-/* Append to a list: nothing to do, as items of lists are not kept. */
+/* Append to a list: only check that it is a list, as items of lists are not kept. */
 static int append(struct pickle_machine *m, struct err *err)
 {
     if (m->depth && m->stack[m->depth - 1].kind == PICKLE_LIST)
@@ -269,7 +270,8 @@ static int reduce(struct pickle_machine *m, struct err *err)
         err, "expected a call that makes a dict, a tensor or a parameter, found another call");
 }
 
-/* A dict is only updated with its _metadata, which is ignored. */
+/* Update a dict with another dict, which is its _metadata and is ignored. Other updates are
+ * refused. */
 static int build(struct pickle_machine *m, struct err *err)
 {
     if (m->taken[0].kind == PICKLE_DICT && m->taken[1].kind == PICKLE_DICT)
@@ -289,8 +291,8 @@ static int storage(struct pickle_machine *m, struct err *err)
 
 static const struct opcode {
     unsigned char code, bytes; /* `code`: the opcode; `bytes`: size of its argument in bytes */
-    int takes, row;            /* number of values popped from the stack, or TO_MARK; then a
-                                * parameter of `run` */
+    int takes, row;            /* `takes`: number of values popped from the stack, or TO_MARK;
+                                * `row`: a parameter of `run` */
     int (*run)(struct pickle_machine *m, struct err *err);
 } opcodes[] = {
     {0x80, 1, 0, 0, NULL},               /* PROTO */
@@ -558,7 +560,7 @@ static int read_updates(struct pickle_reading *reading, const struct pickle *pic
                         struct err *err)
 {
     struct safetensors *tensors = reading->tensors;
-    const struct pickle_value **names = /* by a dict's number: its name in the saved dict */
+    const struct pickle_value **names = /* [dicts] name of each dict in the saved dict, or NULL */
         arena_alloc(&reading->arena, pickle->dicts, sizeof *names, err);
     tensors->entries =
         arena_alloc(&tensors->arena, pickle->size / 2, sizeof *tensors->entries, err);

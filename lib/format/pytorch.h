@@ -70,7 +70,8 @@ struct zip_writer {
     struct stream *out;
     struct buf directory;
     const char *name; /* name of the open entry, borrowed */
-    size_t at, size;  /* offset where the open entry begins, and its bytes so far */
+    size_t at, size;  /* `at`: offset of the open entry in the archive; `size`: bytes of its data so
+                       * far */
     uint32_t crc;
     size_t count;
 };

@@ -18,7 +18,7 @@ enum {
     SHAPE_BYTES = 24 * SAFETENSORS_RANK_MAX,
 };
 
-/* The numbers that errors expect in shapes and offsets: json.h reads only integers below 2^53. */
+/* How errors describe a valid size or offset: json.h reads only integers below 2^53. */
 #define NUMBERS "a whole number from 0 to 9007199254740991"
 
 static int read_length(size_t *length, const struct file *file, struct err *err)
@@ -175,7 +175,8 @@ static int by_range(const void *left, const void *right)
         return a->begin < b->begin ? -1 : 1;
     if (a->end != b->end)
         return a->end < b->end ? -1 : 1;
-    return strcmp(a->name, b->name); /* by name, as empty tensors share a range */
+    return strcmp(a->name, b->name); /* order by name: several empty tensors may have the same
+                                      * range */
 }
 
 /* Check that, in sorted order, each tensor begins where the tensor before it ends, and that the

@@ -18,7 +18,7 @@ struct buf;
 /* --- a file ---------------------------------------------------------------------------------- */
 
 enum {
-    SAFETENSORS_HEADER_MAX = 100000000, /* the most bytes of a header, as in the reference
+    SAFETENSORS_HEADER_MAX = 100000000, /* maximum bytes of a header, as in the reference
                                          * implementation */
     SAFETENSORS_RANK_MAX = 8,
 };
@@ -45,7 +45,7 @@ struct safetensors {
 
 /* Open a file and check, as the reference implementation does: the header's length, its JSON,
  * unique names, __metadata__, known types, sizes that match the shapes, and offsets that tile the
- * data. Errors name the file and the tensor. Nothing is held after a failure. */
+ * data. Errors name the file and the tensor. After a failure there is nothing to release. */
 int safetensors_open(struct safetensors *tensors, const struct folder *folder, const char *name,
                      struct err *err);
 

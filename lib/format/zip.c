@@ -361,7 +361,8 @@ static void put_sizes(struct buf *out, const struct zip_writer *zip)
     buf_integer(out, zip->size, 8);
 }
 
-/* Send the bytes of the directory after its first `size`, and remove them from it. */
+/* Write the bytes of `zip->directory` after its first `size` bytes to the stream, and remove them
+ * from the directory. */
 static void send(struct zip_writer *zip, size_t size)
 {
     struct buf *out = &zip->directory;

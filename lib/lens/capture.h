@@ -35,7 +35,7 @@ struct capture {
     const struct selection *selection;
     const struct config *config;
     struct array_list *lists; /* [texts] a list for each text */
-    size_t capacity;          /* arrays that fit into each list */
+    size_t capacity;          /* maximum number of arrays in each list */
     /* `query_heads`: the selected heads; `key_heads`: the key/value heads that they use in the
      * layer captured last, each shared by `shared_by` query heads; `all_heads`: all query heads */
     struct capture_heads query_heads, key_heads, all_heads;

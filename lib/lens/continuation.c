@@ -167,8 +167,9 @@ static int begin_text(struct continuation *text, const struct tokenized *prompt,
     return buf_check(&text->text, err);
 }
 
-/* Screening finds the most likely token without the logits of all others. It copies the unembedding
- * matrix, which does not pay off for few steps, or if the matrix fits into a processor's cache. */
+/* True if screening is possible and pays off. Screening finds the most likely token without the
+ * logits of all others. It copies the unembedding matrix, which does not pay off for few steps, or
+ * if the matrix fits into a processor's cache. */
 static bool can_screen(const struct viewer *viewer, const struct generation_config *generation,
                        size_t steps)
 {
@@ -261,7 +262,7 @@ struct beam {
     struct cache cache;
     uint32_t *ids; /* [capacity] token ids */
     double total;  /* log-probability of the new tokens; in `ended`, the score of the text */
-    size_t count;  /* tokens of the text in `ended`; 0: this item of `ended` is free */
+    size_t count;  /* in `ended`: number of tokens of the text; 0: the item is free */
 };
 
 struct beam_candidate {
@@ -280,8 +281,8 @@ struct beam_search {
     size_t live_count;
     struct text *texts;                /* [width] tokens of each live beam that its cache lacks */
     struct beam_candidate *candidates; /* [width, most] possible next tokens of each live beam */
-    size_t most;                       /* candidates per beam */
-    size_t count;                      /* tokens per beam, including the prompt */
+    size_t most;                       /* number of candidates of each beam */
+    size_t count;                      /* number of tokens of each beam, including the prompt */
     struct arena arena;                /* memory of the search */
 };
 
@@ -382,8 +383,8 @@ static void keep_ended(struct beam_search *search, const struct beam_candidate *
     last.ids[search->count] = candidate->id;
 }
 
-/* True if the search goes on: by the model's rule for early stopping, a live beam may still become
- * better than the worst of `width` finished texts. */
+/* True if the beam search goes on: there are fewer than `width` finished texts or, by the model's
+ * rule for early stopping, a live beam may still become better than the worst of them. */
 static bool may_improve(const struct beam_search *search)
 {
     const struct continuation *text = search->text;
@@ -654,7 +655,8 @@ int likely_table(struct table *table, const struct likely_best *best, struct are
         if (best->alone)
             rows_float(&rows, (struct column){"probability", .digits = 4},
                        exp_float(likely->logprob));
-        rows_float(&rows, /* if it is not alone, the table of positions gives the unit */
+        rows_float(&rows, /* in a report with other tables, the table of positions states the
+                           * unit */
                    (struct column){"logprob", .unit = best->alone ? "nats" : NULL, .digits = 4},
                    likely->logprob);
         rows_next(&rows);

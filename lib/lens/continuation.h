@@ -31,7 +31,7 @@ struct generation_config {
     struct sampling sampling;
     size_t beams;  /* width of the beam search; 0: the model's width or, with a temperature, 1 */
     bool past_end; /* continue after the model's end-of-text token */
-    bool logits;   /* compute all logits, and keep `choices` */
+    bool logits;   /* compute the logits of all tokens in each step, and record `choices` */
     const struct selection *selection; /* tensors of the report; NULL: the report has tables of
                                         * tokens instead of tensors */
 };
@@ -59,11 +59,11 @@ struct continuation {
     uint32_t *ids;                  /* [count] prompt and new tokens */
     struct token *tokens;           /* [count] id and byte range in `text` of each token */
     size_t count;
-    size_t prompt_count, added_before; /* `prompt_count`: tokens of the prompt; `added_before`:
-                                        * special tokens that begin it */
-    size_t prompt_bytes;               /* bytes of the prompt at the start of `text` */
+    size_t prompt_count, added_before; /* `prompt_count`: number of tokens of the prompt;
+                                        * `added_before`: number of special tokens at its start */
+    size_t prompt_bytes;               /* number of bytes of the prompt, at the start of `text` */
     size_t capacity;                   /* largest number of tokens, including the prompt */
-    struct buf text;                   /* the text so far */
+    struct buf text;                   /* the text of the prompt and of the new tokens */
     size_t shown;               /* byte offset in `text` of the last token, including the space
                                  * before it */
     const char *queries, *keys; /* `queries` and `keys` of the prompt's struct tokenized */
@@ -71,7 +71,8 @@ struct continuation {
                              * computed */
     bool screens;           /* choose without computing all logits, if possible */
     uint32_t chosen;        /* last choice, possibly the end-of-text token */
-    struct choice *choices; /* a choice for each step, including the end of the text; NULL: none */
+    struct choice *choices; /* [steps] the choice of each step, including the end of the text; NULL:
+                             * not recorded */
     uint32_t *forced;       /* ids to choose, such as the result of a beam search; NULL: choose by
                              * the logits */
     double score;           /* after a search: log-probability / (new tokens)^penalty (config.h) */
@@ -129,7 +130,7 @@ int continuation_add(struct continuation *text, uint32_t id, struct err *err);
 void continuation_cut(struct continuation *text, size_t count);
 void continuation_forget(struct continuation *text, size_t count);
 
-/* Join the prompt and the new tokens to one text, in `arena`. */
+/* Make one text of the prompt and the new tokens, in `arena`. */
 int continuation_whole(struct tokenized *whole, const struct continuation *text,
                        struct arena *arena, struct err *err);
 
@@ -163,7 +164,8 @@ struct likely_best {
                                         * makes no rows */
     size_t each;
     const struct tokenizer *tokenizer; /* NULL: label tokens by their ids */
-    bool alone; /* true: the report has no other table; text output shows it, with probabilities */
+    bool alone; /* true: the report has no other table; text output then shows this table, with
+                 * probabilities */
 };
 
 int likely_table(struct table *table, const struct likely_best *best, struct arena *arena,

@@ -13,7 +13,7 @@
 
 enum { COLUMNS_AT_ONCE = 4096 };
 
-static const double deviation_epsilon = 1e-5; /* SAELens adds it to the deviation */
+static const double deviation_epsilon = 1e-5; /* added to the standard deviation, as in SAELens */
 
 /* --- requests --------------------------------------------------------------------------------- */
 
@@ -392,7 +392,8 @@ static void change_row(const struct feature_edit *edit, float *x, const struct f
     dictionary_add(d, x, differences);
 }
 
-/* If memory runs out, each row gets a NaN, which the pass reports. */
+/* Edit the features of each row of a block. If memory runs out, each row gets a NaN, which the pass
+ * reports as an error. */
 void feature_edit_apply(void *context, const struct edit_block *block)
 {
     const struct feature_edit *edit = context;

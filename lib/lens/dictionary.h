@@ -45,7 +45,8 @@ struct dictionary {
     size_t in, out, count, k;
     struct weight encoder; /* [in, count], stored as [count, in] */
     struct weight decoder; /* [count, out], a row for each feature */
-    struct weight skip;    /* [in, out], stored as [out, in]; may not exist */
+    struct weight skip;    /* [in, out], stored as [out, in]; weight_exists is false if there is
+                            * none */
     const float *b_enc, *threshold, *b_gate, *r_mag, *b_mag; /* [count] vectors; NULL: zeros */
     const float *rank, *finetune;                            /* [count] factors; NULL: ones */
     const float *b_in, *b_out;                               /* [in] and [out] vectors; NULL:
@@ -65,7 +66,8 @@ struct dictionary {
                         * dictionary_rows */
     enum site site, site_out;
     size_t layer;
-    float epsilon; /* added to the mean square of a row, whose root divides the row */
+    float epsilon; /* with `of_direction`: added to the mean square of a row before its root is
+                    * taken */
     struct dump files;
     struct arena arena;
 };
@@ -74,15 +76,16 @@ struct dictionary {
  * the files. */
 struct dictionary_request {
     const char *path;
-    int layer;        /* -1: as the files say */
+    int layer;        /* -1: the layer that the files state */
     const char *site; /* SITE or SITE:OUTPUT, also normalized_1 and normalized_2 (of_direction);
                        * NULL: as the files say */
-    double scale;     /* factor of x; 0: as the files say */
-    long long k;      /* active features of a token; 0: as the files say */
+    double scale;     /* factor by which x is multiplied; 0: as the files say */
+    long long k;      /* number of active features of a token; 0: as the files say */
     enum dictionary_center { CENTER_AS_READ, CENTER_ON, CENTER_OFF } center;
 };
 
-/* Read DIR[:LAYER][,site=SITE[:OUTPUT]][,scale=S][,k=K][,center=on|off]. The arena owns strings. */
+/* Parse a request: DIR[:LAYER][,site=SITE[:OUTPUT]][,scale=S][,k=K][,center=on|off]. The arena owns
+ * the request's strings. */
 int dictionary_request_read(struct dictionary_request *request, const char *text,
                             struct arena *arena, struct err *err);
 
@@ -97,10 +100,10 @@ struct dictionary_model {
     float epsilon;
 };
 
-/* Read the files of a folder. It is an error if a setting is not implemented by dictionary_encode,
- * a hook is not a site, a tensor has an unexpected shape or a number is not finite; the message
- * names it. dictionary_open also checks that the model has the sites in the layer, and that they
- * are as wide as the dictionary. */
+/* Read a dictionary from the files of a folder. It is an error if a setting is not implemented by
+ * dictionary_encode, a hook is not a site, a tensor has an unexpected shape or a number is not
+ * finite; the message names the setting, hook or tensor. dictionary_open also checks that the model
+ * has the sites in the layer, and that they are as wide as the dictionary. */
 int dictionary_read(struct dictionary *dictionary, const struct dictionary_request *request,
                     const struct dictionary_model *model, struct err *err);
 int dictionary_open(struct dictionary *dictionary, const struct dictionary_request *request,
@@ -123,7 +126,7 @@ struct feature_row {
  * row by its root mean square, else change nothing. */
 void dictionary_rows(const struct dictionary *dictionary, struct matrix x);
 
-enum { FEATURE_ROWS = 64 }; /* rows that are encoded at once */
+enum { FEATURE_ROWS = 64 }; /* number of rows that are encoded at once */
 
 /* Find the active features of each row of x [T, in]. If `machine` is NULL, compute on the calling
  * thread, with the same result to the bit. The arena owns the features. */
@@ -149,9 +152,9 @@ double dictionary_error(const float *x, const float *y, size_t count);
 
 /* --- edits of features ------------------------------------------------------------------------
  *
- * As a function of an edit (pass/edit.h): each row x of the site becomes x + Σ (f' - f) · w, where
- * f are the row's features, f' their new values and w their directions. The part that the
- * dictionary does not explain stays.
+ * feature_edit_apply is the function of an edit (pass/edit.h). Each row x of the site becomes x + Σ
+ * (f' - f) · w, where f are the row's features, f' their new values and w their directions. What
+ * the dictionary does not explain stays.
  *
  *     struct feature_edit change = {.dictionary = &dictionary, .op = EDIT_SET};
  *     struct edit edit = {.site = dictionary.site, .function = feature_edit_apply,
@@ -169,7 +172,8 @@ struct feature_edit {
     size_t rows;
 };
 
-/* Refuse a transcoder: it reads one value and writes another. */
+/* Refuse a transcoder, which reads one site and writes another, and a dictionary of normalised rows
+ * (`of_direction`). `words` begins the error message. */
 int feature_edit_check(const struct dictionary *dictionary, const char *words, struct err *err);
 
 edit_function feature_edit_apply;

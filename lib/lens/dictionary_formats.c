@@ -91,7 +91,7 @@ static const struct dictionary_format {
     enum format_bit bit;
     const char *name, *config;
     const char *tensors; /* name of the file of tensors, in which %d is the layer */
-    const char *field;   /* the setting with the name of a kind; NULL: the first kind */
+    const char *field;   /* config setting that names the kind; NULL: the kind is kinds[0] */
     const struct dictionary_kind *kinds;
     size_t kind_count;
     const char *usual; /* the kind if the config names none; NULL: this is an error */
@@ -252,8 +252,8 @@ struct sae_reader {
     const struct dictionary_request *request;
     const struct dictionary_model *model;
     const struct dictionary_format *format;
-    unsigned of;               /* the format's enum format_bit */
-    const struct json *config; /* NULL: the folder has no config */
+    unsigned of;               /* bit of the format (enum format_bit) */
+    const struct json *config; /* the folder's config; NULL: it has none */
     const struct dictionary_kind *kind;
     bool transcodes;
     int layer; /* the requested layer; -1: none is requested */
@@ -322,8 +322,8 @@ static int refuse_settings(const struct sae_reader *r)
     return 0;
 }
 
-/* Set `*index` to the name that a setting of the config has, ignoring case; if the setting is
- * missing, to `usual`. */
+/* Set `*index` to the index in `names` of a setting's text, ignoring case; if the config lacks the
+ * setting, of the text `usual`. */
 static int choose(size_t *index, const struct sae_reader *r, const char *name, struct names names,
                   const char *usual)
 {
@@ -385,7 +385,8 @@ static int refuse_tensor(const struct sae_reader *r, const char *name, const cha
     return entry->name ? err_append(r->err, "%s", entry->rank ? "]" : " []") : -1;
 }
 
-/* Refuse a tensor that is missing, of another type or rank, or has numbers that are not finite. */
+/* Refuse a tensor that is missing, has an unexpected type or rank, or contains numbers that are not
+ * finite. */
 static int expect(struct dumped *found, const struct sae_reader *r, const char *name,
                   bool is_matrix)
 {
@@ -410,8 +411,8 @@ static int expect(struct dumped *found, const struct sae_reader *r, const char *
 }
 
 /* Read a matrix [in, out], and store it as rows of `in` numbers, for products, if `by_output`, else
- * as rows of `out` numbers. If the file stores it the same way, its memory is used without a
- * copy. */
+ * as rows of `out` numbers. If the file stores it in this order, as BF16 or F32, its memory is used
+ * without a copy. */
 static int take_matrix(const struct sae_reader *r, struct weight *w, const char *name,
                        enum stored stored, bool by_output)
 {
@@ -493,8 +494,8 @@ static int take_matrices(const struct sae_reader *r)
                                "transcoder",
                                decoder->name);
     if (r->of & TRACER && found.entry.rank == 2 && find(&bias, r, "b_dec")) {
-        /* circuit-tracer's files of 2025, without model_kind in their config, are [channels,
-         * features] */
+        /* circuit-tracer's files of 2025, whose config lacks model_kind, store the decoder as
+         * [channels, features] */
         const size_t *shape = found.entry.shape, width = bias.entry.count;
         if (shape[0] == width && (shape[1] != width || !setting(r, "model_kind")))
             stored = TRANSPOSED;
@@ -670,7 +671,8 @@ static int find_hooks(const struct sae_reader *r, const char *hooks[2])
     return err_if(r->err->kind);
 }
 
-/* Set the sites and the layer, by the hooks or as requested. */
+/* Set the sites and the layer of the dictionary: as requested or, if not requested, by the
+ * hooks. */
 static int take_sites(const struct sae_reader *r, const char *const hooks[2])
 {
     struct dictionary *d = r->d;
@@ -800,7 +802,7 @@ static int take_saelens(const struct sae_reader *r, const char *hook)
     return err_if(take_saelens_norm(r) || take_saelens_finetune(r));
 }
 
-/* Set the factors of input and output for Llama Scope and OpenMOSS: √d / (average norm) or, if
+/* Set scale_in and scale_out for Llama Scope and OpenMOSS: √d / (average norm) or, if
  * norm_activation is "inference", 1. */
 static int take_scales(const struct sae_reader *r, const char *const hooks[2])
 {

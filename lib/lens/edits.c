@@ -21,10 +21,11 @@
 struct edit_reader {
     struct edit_list *list;
     const struct config *config;
-    const char *words; /* "--ablate '9.6'": starts each message */
+    const char *words; /* the option and its value, "--ablate '9.6'", which begin each error
+                        * message */
     struct edit edit;
-    struct feature_edit *features; /* an edit of features; NULL: an edit of the site's own
-                                    * numbers */
+    struct feature_edit *features; /* set for an edit of features; NULL: the edit changes the site's
+                                    * numbers directly */
     struct value_origin value_origin;
     struct err *err;
 };
@@ -56,7 +57,7 @@ static bool is_word(struct edit_piece piece, const char *word)
     return piece.size == strlen(word) && memcmp(piece.at, word, piece.size) == 0;
 }
 
-/* Return the piece before a comma or `end`, and move `at` past it. */
+/* Return the piece before the next comma or `end`, and move `at` past the comma (or past `end`). */
 static struct edit_piece next_piece(const char **at, const char *end)
 {
     const char *comma = memchr(*at, ',', (size_t)(end - *at));
@@ -123,8 +124,8 @@ static struct edit_axis layer_axis(struct edit_reader *reader)
                               &reader->edit.layers};
 }
 
-/* Set `*heads` and `*columns` to the numbers that every layer of the edit has: the minimum over the
- * layers named so far. */
+/* Set `*heads` and `*columns` to the numbers of heads and columns that all layers of the edit have:
+ * the minimum over the layers that it has named so far. */
 static void common_sizes(const struct edit_reader *reader, size_t *heads, size_t *columns)
 {
     const struct edits one = {&reader->edit, 1};
@@ -371,8 +372,8 @@ static int read_control_vector(struct npy *arrays, size_t layers, const struct e
     return err_if(failed);
 }
 
-/* Add the layers that the file has, if the edit names none; a layer that the edit names must be in
- * the file. */
+/* If the edit names no layers, add the layers that the file has; otherwise refuse a file that lacks
+ * a tensor of a named layer. A file without any tensor of the site is an error. */
 static int choose_file_layers(struct edit_reader *reader, const struct npy *arrays, size_t layers,
                               const char *path)
 {
@@ -532,7 +533,7 @@ static int read_file(struct edit_reader *reader, char sign, const char *text)
     }
     edit->op = sign == '+' ? EDIT_ADD : EDIT_TAKE;
     edit->number = (float)number;
-    if (reader->list->like) { /* the edit of `like` has the file's layers */
+    if (reader->list->like) { /* reuse what the same edit of `like` found in the file */
         const struct edit *like = &reader->list->like->items[reader->list->edits.count];
         edit->layers = like->layers;
         edit->function = like->function;
@@ -806,7 +807,8 @@ static int parse_ablation(struct edit_reader *reader, const char *text)
     return 0;
 }
 
-/* True if all keys of an edit come after all its queries. */
+/* True if all keys of an edit come after all its queries. False if one is counted from the start
+ * and the other from the end. */
 static bool is_ahead(const struct edit *edit)
 {
     bool ahead = true;
@@ -1061,8 +1063,8 @@ static int store_values(const struct gathering *gathering)
     return key ? 0 : -1;
 }
 
-/* Copy the tensors of the text with this number and origin to the donors of edits of this
- * origin. */
+/* Copy the tensors of a text to the donors of all edits of its origin. `number`: index of the text
+ * among the texts of this origin. */
 static int keep(struct gathering *gathering, const struct report *report, enum edit_origin origin,
                 size_t number)
 {

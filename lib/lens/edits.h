@@ -57,7 +57,7 @@ struct edit_values {
 /* Values of other texts that several lists share, such as the lists of a sweep's settings.
  * Initialise a store with zeros; release it when no list uses it any more. */
 struct edit_store {
-    struct edit_stored *items; /* [count] values of one site and origin each */
+    struct edit_stored *items; /* [count] each item has the values of one site and origin */
     size_t count;
     double bytes;
     struct arena arena;
@@ -77,19 +77,21 @@ struct edit_list {
     unsigned origins;         /* a bit 1 << origin for each enum edit_origin that the edits use */
     struct edit_store *store; /* values shared with other lists; NULL: none */
     const char *key;          /* key in the store: lists with the same key have the same values */
-    const struct edit_list *like; /* list of the same edits, whose values are used again; NULL: read
-                                   * the values */
+    const struct edit_list *like; /* a list of the same edits, whose values this list uses; NULL:
+                                   * read the values */
     bool of_rows; /* token positions count rows: words, or tokens after a beginning token */
-    bool by_text; /* set if a position is a name or a row, which may be other tokens in each text */
+    bool by_text; /* set by edit_list_add if an edit has a position that is a name or a row: it may
+                   * be other tokens in each text */
     /* Returns the tokens, such as "4-5,7", of a position that is a name or a row; NULL: an error.
      * The function is NULL if the tokens are not known. */
     const char *(*tokens_of)(void *context, bool of_source, const char *position, size_t size);
     void *context;
-    site_note *note; /* is called for each site that has another program's name; NULL: none is */
+    site_note *note; /* called for each site that is given by another program's name; NULL: not
+                      * called */
 };
 
-/* Parse the value of an option. EDIT_WORDS accepts several edits separated by `;`. Arrays are
- * [channels], [tokens, channels] or [heads, tokens, channels]; a single token or head is
+/* Parse the value of an option. EDIT_WORDS accepts several edits separated by `;`. Arrays in files
+ * are [channels], [tokens, channels] or [heads, tokens, channels]; a single token or head is
  * repeated. */
 int edit_list_add(struct edit_list *list, enum edit_form form, const char *text, struct err *err);
 
@@ -106,8 +108,8 @@ struct edit_texts {
 };
 
 /* Run the texts without edits, and copy the values that the edits use. If the list has a store,
- * copy the values of all layers to the store, unless it would exceed 256 MiB. Each origin that
- * edits use must have a text, unless its values are stored. */
+ * copy the values of all layers to the store, unless it would exceed 256 MiB. `texts` must have a
+ * text for each origin that the edits use, unless its values are in the store. */
 int edit_list_fill(struct edit_list *list, struct viewer *viewer, const struct edit_texts *texts,
                    struct err *err);
 

@@ -92,7 +92,8 @@ static const float *values_of(const struct held_text *text, const struct head_ru
 
 /* --- weights times norms of values ------------------------------------------------------------ */
 
-/* Set `factors` to the factors of a head's context, at each query, in the norm of contexts. */
+/* Set `factors` [queries] to the factor by which the norm of contexts multiplies a head's context
+ * at each query, without the norm's scale. */
 static int scale_queries(double *factors, const struct effective *e,
                          const struct announcement *announced, size_t head, struct err *err)
 {
@@ -110,7 +111,7 @@ static int scale_queries(double *factors, const struct effective *e,
 }
 
 /* Compute |a| · ‖v W_O‖, which equals ‖a v W_O‖; for value_weighted, or without W_O, compute |a| ·
- * ‖v‖. A norm of contexts counts as one factor for each query. */
+ * ‖v‖. A norm of the context is treated as a constant factor for each query. */
 static int make_weighted(const struct effective *e, const struct announcement *announced,
                          enum site site, struct err *err)
 {
@@ -275,7 +276,7 @@ static int make_zeroing(const struct effective *e, const struct announcement *an
         if (measure_query(square + query * keys, e, announced, query, err))
             return -1;
     for (double *row = square; row < square + keys * keys; row += keys) {
-        double sum = 0; /* divide each row by its sum, unless it is all 0 */
+        double sum = 0; /* divide each row by its sum, unless the row is all 0 */
         for (size_t i = 0; i < keys; i++)
             sum += row[i];
         for (size_t i = 0; i < keys && sum > 0; i++)
@@ -352,8 +353,9 @@ static int make_entropy(const struct effective *e, const struct announcement *an
 
 /* --- the tap ---------------------------------------------------------------------------------- */
 
-/* Inputs of a maker besides `from`. OF_MAP: the map that multiplies the values; OF_MAPS_BELOW: the
- * maps of all lower layers; OF_VALUES: the values; OF_STREAM: the residual stream. */
+/* Inputs of a maker in addition to `from`. OF_MAP: the map that multiplies the values;
+ * OF_MAPS_BELOW: the maps of all lower layers; OF_VALUES: the values; OF_STREAM: the residual
+ * stream. */
 enum { OF_MAP = 1 << 0, OF_MAPS_BELOW = 1 << 1, OF_VALUES = 1 << 2, OF_STREAM = 1 << 3 };
 
 /* Effective sites, in the order in which they are announced. Each is made when its last input is
@@ -382,7 +384,8 @@ static enum site input_of(const struct maker *maker, const struct config *config
     return pairs_heads(config) ? maker->from_pairs : maker->from;
 }
 
-/* Two heads make one context: put their values side by side, in place. */
+/* For models in which two heads make one context: put the values of such heads side by side, in
+ * place. */
 static int pair_values(const struct effective *e, const struct announcement *announced,
                        float *values, struct err *err)
 {

@@ -21,21 +21,21 @@ static struct label keep_label(const struct label *label, struct arena *arena, s
 /* One cell of a row: a key, or the sum of the values of a result. */
 struct mean_cell {
     long long integer;
-    struct label label; /* the key, if it is no integer */
+    struct label label; /* the key, if it is not an integer */
     double sum;
     size_t count; /* number of values that are not missing */
 };
 
 struct mean_row {
     struct mean_cell *cells; /* [like.count] a cell for each column */
-    size_t count;            /* number of added rows */
+    size_t count;            /* number of table rows in the sums */
 };
 
 /* The sums of a table's rows. Rows that agree in all keys, except averaged keys, are added up. */
 struct table_mean {
     struct derivation how;
     struct table like;        /* the first table; its values are not used */
-    struct mean_row *rows;    /* [count] the sums */
+    struct mean_row *rows;    /* [count] sums of the rows */
     struct mean_cell *wanted; /* [like.count] keys of the row to look up */
     size_t count;
 };
@@ -48,8 +48,9 @@ static bool column_is_averaged(const struct column *column, const struct derivat
             (how->mean_of_layers && strcmp(column->name, "layer") == 0));
 }
 
-/* Columns follow the first table: keys stay keys, results become numbers with decimals, and all
- * other columns, such as averaged keys, become texts, which the mean leaves out. */
+/* Set the columns of the mean by the first table: keys stay keys, results become numbers with
+ * decimals, and all other columns, such as averaged keys, become texts, which the mean leaves
+ * out. */
 static int begin_table(struct table_mean *mean, const struct table *table, struct arena *arena,
                        struct err *err)
 {
@@ -147,8 +148,8 @@ static int add_table(struct table_mean *mean, const struct table *table, struct 
             return err_usage(err, "--mean: expected the column '%s' for all texts as for the first",
                              mean->like.columns[i].name);
     assert(table->count == mean->like.count);
-    bool all_differ = mean->how.mean_of_texts && !mean->count; /* in the first text, all rows
-                                                                * differ */
+    bool all_differ = mean->how.mean_of_texts && !mean->count; /* all rows of the first text differ,
+                                                                * so none is looked up */
     for (size_t row = 0, at = 0; row < table->rows.size; row++) {
         struct mean_row *to = NULL;
         if (!parse_keys(mean, table, row))
@@ -213,7 +214,8 @@ static int make_table(struct table *table, const struct table_mean *mean, struct
     table->rows = (struct axis){name, mean->count, labels, 0, NULL};
     table->note = mean->how.mean_of_texts ? NULL : like->note; /* notes are about a single text */
     table->flags = mean->how.mean_of_texts ? like->flags : 0;
-    table->curves = like->curves || like->running; /* means have no running text: tokens differ */
+    table->curves = like->curves || like->running; /* a mean has no running text, since tokens
+                                                    * differ: draw curves */
     return 0;
 }
 
@@ -250,7 +252,7 @@ static void add(struct mean_sums *sums, const struct array *array)
     }
 }
 
-/* Divide sums by counts, and drop unused space. NULL with `err`. */
+/* Return the sums divided by the counts, without unused rows and columns; NULL with `err`. */
 static float *divide(const double *values, const struct mean_sums *sums, struct arena *arena,
                      struct err *err)
 {
@@ -367,8 +369,8 @@ static int take_mean(struct array *mean, const struct array *parts, size_t count
     return 0;
 }
 
-/* Replace the tensors of each site by one tensor, their mean over layers, at the index of the first
- * of them. */
+/* Replace the tensors of each site by one tensor, their mean over layers, at the index of the
+ * site's first tensor. */
 static int join_layers(struct array *arrays, struct report *report, struct arena *arena,
                        struct err *err)
 {

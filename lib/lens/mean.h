@@ -11,8 +11,9 @@
 
 #include "lens/report.h"
 
-/* Replace the report's tensors `arrays` by means over heads or layers, in `arena`. If a table has
- * an averaged key, `head` or `layer`, its rows are averaged, and the tensors are dropped. */
+/* Replace the report's tensors `arrays` by means over heads or layers, in `arena`. Tables with a
+ * key column `head` or `layer` that is averaged become tables of means; the report then loses its
+ * tensors. */
 int report_take_means(struct array *arrays, struct report *report, const struct derivation *how,
                       struct arena *arena, struct err *err);
 
@@ -22,7 +23,8 @@ struct text_mean {
     struct label start;        /* label of the first text's special token that has no number */
     struct mean_sums *sums;    /* [first.array_count] sums of each tensor */
     struct table_mean *tables; /* [first.table_count] sums of each table */
-    struct facts *facts;       /* sums of facts with decimals, and texts; NULL: none */
+    struct facts *facts;       /* sums of the facts with decimals, and the facts that are texts;
+                                * NULL: no facts yet */
     size_t texts;              /* number of texts added */
     struct arena arena;
 };
@@ -33,9 +35,9 @@ struct text_mean {
 int text_mean_add(struct text_mean *mean, const struct report *report, struct err *err);
 
 /* Make the report of means in `arena`; it borrows from `mean`. Tokens are labelled by position, the
- * vocabulary by its words (tokenizer NULL: by number). With `counts`, for each attention and kind
- * of axes an array SITE.count has the number of texts of each cell. A cell that no text has is
- * NaN. */
+ * vocabulary by its words (tokenizer NULL: by number). If `counts`, add for each attention branch
+ * and kind of axes an array SITE.count: the number of texts that have each cell. A cell that no
+ * text has is NaN. */
 int text_mean_report(struct report *report, const struct text_mean *mean,
                      const struct tokenizer *tokenizer, bool counts, struct arena *arena,
                      struct err *err);

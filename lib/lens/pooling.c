@@ -59,7 +59,7 @@ static int read_pooling(void *context, const struct json *root, struct err *err)
                      name);
 }
 
-/* Read a tensor of a Dense as floats in the arena; `columns` is 0 for a vector. */
+/* Read a tensor of a Dense module as floats in the arena; `columns` is 0 for a vector. */
 static int read_tensor(const float **values, const struct checkpoint *checkpoint, const char *name,
                        size_t rows, size_t columns, const struct pooling_reading *reading,
                        struct err *err)
@@ -268,7 +268,7 @@ size_t pooling_width(const struct pooling_rule *rule, size_t columns)
     return columns;
 }
 
-/* Apply a Dense to a vector of `in` numbers. */
+/* Apply a Dense module to a vector of `in` numbers. */
 static void apply(double *to, const double *from, size_t in, const struct pooling_module *dense)
 {
     for (size_t o = 0; o < dense->out; o++) {

@@ -1,5 +1,6 @@
-/* pooling.h: one vector of a text from all of its tokens: by a rule, or as sentence-transformers
- * makes it from the last hidden states, with the modules that modules.json lists.
+/* pooling.h: combines the vectors of a text's tokens into one vector: by a rule, or as
+ * sentence-transformers does it with the last hidden states, with the modules that modules.json
+ * lists.
  *
  *     if (pooling_open(&modules, &model->folder, config->n_embd, arena, err)) ...
  *     pool_rows(vector, values, tokens, config->n_embd, &rule);      [pooling_width(&rule, n_embd)]
@@ -47,6 +48,6 @@ int pooling_open(struct pooling_modules *modules, const struct folder *folder, s
 /* Return the width of the vector that a rule makes from tokens with `columns` channels. */
 size_t pooling_width(const struct pooling_rule *rule, size_t columns);
 
-/* Pool the tokens of `from` [rows, columns] to one vector of pooling_width numbers. */
+/* Pool the tokens of `from` [rows, columns] into one vector of pooling_width numbers. */
 int pool_rows(float *to, const float *from, size_t rows, size_t columns,
               const struct pooling_rule *rule, struct err *err);

@@ -12,8 +12,8 @@ enum stream_step { STEP_EMBEDDING, STEP_ATTENTION, STEP_CROSS, STEP_MLP, STEP_LA
 struct next_of_step {
     enum stream_step step;
     size_t layer, best_count;
-    size_t first, count;       /* `first`: first token; `count`: number of tokens, 0 if the text of
-                                * a masked model has no mask */
+    size_t first, count;       /* `first`: index of the first token; `count`: number of tokens, 0 if
+                                * the text of a masked model has no mask */
     const struct likely *best; /* [count, best_count] most likely tokens, best first */
     const float *came;         /* [count] log-probability of the next token of the text; NaN: there
                                 * is none */

@@ -164,7 +164,7 @@ static int number_axis(struct axis *axis, const char *name, struct arena *arena,
     return err_if(!labels);
 }
 
-/* Give the matrices of an array the numbers 0, 1, …, unless its heads have numbers. */
+/* Number the heads (or other matrices) of an array 0, 1, …, unless they have numbers. */
 static int number_heads(struct axis *heads, struct arena *arena, struct err *err)
 {
     if (!heads->name || heads->numbers)
@@ -390,10 +390,10 @@ int report_add_strongest(struct report *report, const char *ending, float origin
  * the key: rows still sum to 1. Other vectors of a word are the mean over its tokens. */
 enum grouping { INTO_WORDS, WITHOUT_FIRST };
 
-/* Says which old positions of an axis make up each new position. */
+/* The old positions of an axis that are combined into each new position. */
 struct groups {
-    const struct word_span *words; /* [count] old positions of each new one; NULL: one each, from
-                                    * `first` on */
+    const struct word_span *words; /* [count] the range of old positions for each new one; NULL: one
+                                    * position each, from `first` on */
     size_t first;
     size_t count;
 };
@@ -523,7 +523,7 @@ static int select_axis(struct axis *axis, struct groups groups[2], const struct 
         for (size_t i = 0; i < count; i++) {
             const size_t number = (wanted ? wanted[i] : i) - choice->before;
             size_t index = axis_index(from, number);
-            if (index >= from->size) /* the position is hidden */
+            if (index >= from->size) /* skip a position that is hidden */
                 continue;
             spans[found] = (struct word_span){index, 1};
             labels[found] = from->labels[index];
@@ -718,7 +718,7 @@ static int describe(struct report *report, struct arena *arena, struct err *err)
     return !table || rows_finish(table, &rows, "stats", "tensor") ? -1 : 0;
 }
 
-enum { ALIGNED_SHOWN = 3 }; /* how many keys of a token text output shows */
+enum { ALIGNED_SHOWN = 3 }; /* number of keys that text output shows for each token */
 
 /* Add the keys of a row, best first: in data one row each; for people one cell, "dog 0.97  the
  * 0.02". */
@@ -816,7 +816,8 @@ int derive_check(const struct derivation *how, const struct selection *selection
     return 0;
 }
 
-/* Return the heads that `how` lists, in this order, after arrays without heads; NULL with `err`. */
+/* Return the arrays without heads, followed by an array of one head for each head that `how` lists
+ * and each site with heads, in the order of the list; NULL with `err`. */
 static struct array *choose_heads(struct report *report, const struct derivation *how,
                                   struct arena *arena, struct err *err)
 {
@@ -891,7 +892,7 @@ int report_join_heads(struct report *report, const struct derivation *how, struc
     return err_if(err->kind);
 }
 
-/* Means over heads and layers come first: grouping then has fewer tensors to read. */
+/* Average over heads and layers first: grouping then has fewer tensors to read. */
 int derive(struct report *report, const struct derivation *how, const struct tokenizer *tokenizer,
            struct arena *arena, struct err *err)
 {

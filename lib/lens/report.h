@@ -16,28 +16,31 @@
 #include "math/tensor.h"
 #include "model/site.h"
 
-/* A setting, or a column copied from the input. */
+/* The name and the value of a setting, or of a column that is copied from the input. */
 struct identity_column {
     const char *name;
     const char *value; /* NULL: this item has no value */
     bool literal;      /* JSON number or boolean, written verbatim */
 };
 
-/* What identifies a report in its stream: its number, the columns and members of its item, and its
- * origin. All zeros: the only report, without an origin. */
+/* Data that distinguish a report from others in its stream: its number, the columns or JSON members
+ * of its item, and its provenance. All zeros: the only report, without provenance. */
 struct identity {
-    size_t index;      /* number of this report in its stream */
+    size_t index;      /* index of this report in its stream, from 0 */
     size_t count;      /* number of reports in the stream, including `failed` */
     size_t failed;     /* number of reports that are missing, since their texts failed */
     const char *model; /* csv, tidy: value of the column for the model; NULL: no such column */
     size_t texts;      /* number of texts, each of which runs with every model or setting; 0: one
                         * text for each report */
-    size_t blank;      /* blank and failed texts before this text, which its number counts */
+    size_t blank;      /* number of blank and failed texts before this text; identity_text counts
+                        * them */
     bool stacked;      /* npy, safetensors: the reports are rows of one array */
     bool of_pairs;     /* some text is a pair: tidy has columns of segments */
-    const struct identity_column *extras; /* csv, tidy: leading columns, which keep their names */
+    const struct identity_column *extras; /* csv, tidy: leading columns; columns of a table with the
+                                           * same names are renamed */
     size_t extra_count;
-    size_t text_count; /* csv: 1 if tables also have the text, extras[extra_count]; else 0 */
+    size_t text_count; /* csv: 1 if tables have one more leading column, with the text:
+                        * extras[extra_count]; else 0 */
     const char *item;  /* json: leading members, such as settings and item columns; NULL: none */
     const struct provenance *provenance; /* how the report was made (write/format.h); NULL:
                                           * omitted */
@@ -56,12 +59,12 @@ static inline size_t identity_text(const struct identity *identity)
     return (texts ? identity->index % texts : identity->index) + identity->blank;
 }
 
-/* Tables of a report that belong together: the computation of a query in a head. */
+/* Describes the tables that together show the computation of one query in one head. */
 struct chapter {
     const struct attention_branch *branch; /* NULL: the model has only one kind of attention */
     const struct tokenized *text;          /* text of the query */
     size_t layer, head, query;
-    size_t layer_count, head_count; /* numbers of layers and heads of this branch */
+    size_t layer_count, head_count; /* how many layers and heads the branch has */
     size_t key_count;
     const size_t *shown; /* [shown_count] keys that text output shows, ascending */
     size_t shown_count;
@@ -94,23 +97,27 @@ struct report {
     const size_t *heads;       /* selected heads; NULL: all */
     size_t head_count;
     struct layers layers, encoder_layers; /* selected layers */
-    size_t first_shown;                   /* index of the first token (or word) on axes */
+    size_t first_shown;                   /* index of the first token (or word) that axes show: 1
+                                           * with --hide-first, else 0 */
     const struct label *numbers;          /* "0", "1", … for all channels and dimensions */
     const struct label *words;            /* labels of the vocabulary; NULL: use numbers */
     bool of_classes;                      /* `words` are names of classes */
-    const struct label *next; /* labels for rows of a decoder's cross-attention, `在 → 垫子`; NULL: use
+    const struct label
+        *next; /* labels for rows of a decoder's cross-attention, `在 → 垫子`; NULL: use
                                * the tokens */
-    const char *about;        /* subject of titles; NULL: the text is the subject */
+    const char *about; /* subject of titles; NULL: the text is the subject */
     bool causal;
-    bool has_encoder; /* even with a source, the decoder's self-attention has keys of `text` */
+    bool has_encoder; /* true: keys of BRANCH_TEXT are tokens of `text`, even with a source; false:
+                       * of the source, if there is one */
 };
 
-/* Return the text whose tokens are the queries (or the keys) of one attention of the model. */
+/* Return the text whose tokens are the queries (report_queries) or the keys (report_keys) of an
+ * attention branch. */
 const struct tokenized *report_queries(const struct report *report, enum site_branch branch);
 const struct tokenized *report_keys(const struct report *report, enum site_branch branch);
 
-/* Make labels that also show the next token, which the token predicts, in their form for people: `在
- * → 垫子`. */
+/* Copy labels, and add to the form for people the next token, as in `在 → 垫子`: the token predicts
+ * it. */
 const struct label *labels_with_next(const struct label *labels, size_t count, struct arena *arena,
                                      struct err *err);
 
@@ -120,13 +127,13 @@ const struct label *labels_with_next(const struct label *labels, size_t count, s
 size_t report_second(const struct tokenized *text, const size_t *queries, size_t first,
                      size_t size);
 
-/* Return the text whose labels an axis has; NULL: its labels are of no text. */
+/* Return the text or the source whose tokens or words label an axis; NULL: neither does. */
 const struct tokenized *report_text_of(const struct report *report, const struct axis *axis);
 
 /* Find the array of a site (in `layer`, if the site is in layers); NULL: the report has none. */
 const struct array *report_find(const struct report *report, enum site site, size_t layer);
 
-/* The number of values of an array. */
+/* Return the number of values of an array, in all its matrices. */
 size_t array_cells(const struct array *array);
 
 /* True if columns are keys, as in attention maps. */
@@ -168,7 +175,8 @@ struct sheet array_matrix(const struct report *report, const struct array *array
  * of sinks: rows then sum to 1. */
 int report_join_sinks(struct report *report, struct arena *arena, struct err *err);
 
-/* True if data formats write tables instead of arrays: a table is not for text output alone. */
+/* True if data formats write the report's tables instead of its arrays: at least one table is not
+ * for text output alone. */
 bool report_has_tables(const struct report *report);
 
 /* Replace the tables by one with bars, which text output shows below the arrays: the cells farthest
@@ -179,10 +187,11 @@ int report_add_strongest(struct report *report, const char *ending, float origin
 
 /* --- means, words, hidden tokens and pooling -------------------------------------------------- */
 
-extern const struct label pooling_labels[POOL_MODEL]; /* index: a value of enum pooling - 1 */
+extern const struct label pooling_labels[POOL_MODEL]; /* labels of pooled rows; index: a value of
+                                                       * enum pooling, minus 1 */
 
 struct derivation {
-    const struct layer_head *heads; /* [head_count] only these heads, in this order */
+    const struct layer_head *heads; /* [head_count] the heads to keep, in this order */
     size_t head_count;              /* 0: all selected heads */
     bool joins_heads; /* join the heads in one array for each site: [head_count, ...] */
     bool mean_of_heads;
@@ -197,13 +206,13 @@ struct derivation {
     bool stats;               /* make tables of each matrix's mean, variance, minimum and maximum */
     bool align; /* make tables of the first matrix: the keys of each predicted token, by weight */
     const char *const
-        *names; /* [layers, SITE_COUNT] another program's names (site_names_list); NULL: our
+        *names;        /* [layers, SITE_COUNT] another program's names (site_names_list); NULL: our
                  * names */
     bool merges_heads; /* files have the heads side by side: see struct array */
 };
 
 /* The axes over which a command can average. MEAN_OF_TEXTS: texts; MEAN_OF_LAYERS: layers and
- * texts; MEAN_AXES: heads, layers and texts; MEAN_OF_REGIONS: all of these and regions. */
+ * texts; MEAN_AXES: heads, layers and texts; MEAN_OF_REGIONS: regions, heads, layers and texts. */
 enum mean_axes { MEAN_OF_TEXTS = 1, MEAN_OF_LAYERS, MEAN_AXES, MEAN_OF_REGIONS };
 
 /* Parse a comma-separated list of the axes that `axes` allows: regions, heads, layers, texts. */
@@ -214,8 +223,8 @@ int derive_read_mean(struct derivation *how, const char *list, enum mean_axes ax
 int derive_check(const struct derivation *how, const struct selection *selection,
                  const struct tokenizer *tokenizer, struct err *err);
 
-/* For each site with heads, join its arrays, which have one head each, to one array with the heads
- * in the order of `how->heads`. Heads of different sizes are a usage error. */
+/* For each site with heads, join its arrays, each of one head, into one array with the heads in the
+ * order of `how->heads`. Heads of different sizes are a usage error. */
 int report_join_heads(struct report *report, const struct derivation *how, struct arena *arena,
                       struct err *err);
 

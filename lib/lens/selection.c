@@ -23,7 +23,7 @@ static bool is_named(const struct model_point *point, const struct site_word *wo
     return word->of_list || point->edit != EDIT_NOT;
 }
 
-/* Words by which other programs and papers call sites; messages suggest our names. */
+/* Names of sites in other programs and papers; error messages suggest our names in their place. */
 static const struct {
     const char *words;
     enum site site;
@@ -280,7 +280,7 @@ static int parse_list(const char *list, const struct index_range *range, const s
     return 0;
 }
 
-/* True if a selected site is in a layer of the encoder, or of the decoder. */
+/* True if a selected site is in layers of the encoder (if `encoder`) or of the decoder (if not). */
 static bool is_in_stack(const struct selection *selection, bool encoder)
 {
     const struct site_set sites = selection->sites;
@@ -313,7 +313,8 @@ static void say_first(char text[64], const struct config *config)
         snprintf(text, 64, "%s", MIXERS_ALONE);
 }
 
-/* Each selected site of the text's layers must be in a selected layer, unless all are selected. */
+/* Each selected site of the text's layers must be in a selected layer, unless all sites are
+ * selected. */
 int selection_layers(struct selection *selection, const char *list, const struct config *config,
                      struct arena *arena, struct err *err)
 {

@@ -35,12 +35,12 @@ struct selection {
     bool last_logits; /* compute logits only for each text's last token, if `queries` is NULL */
     struct layers layers;
     struct layers encoder_layers;
-    const size_t *heads; /* NULL: all */
+    const size_t *heads; /* [head_count] the selected heads; NULL: all */
     size_t head_count;
     const char *queries; /* list of query tokens, parsed for each text; NULL: all */
 };
 
-/* Parse site names separated by commas, `tokens`, or `all`. */
+/* Parse a list of --show, separated by commas: names of sites, `tokens`, or `all`. */
 int selection_sites(struct selection *selection, const char *list, const struct config *config,
                     struct err *err);
 
@@ -78,20 +78,23 @@ int selection_site(enum site *site, const struct site_word *word, const struct c
  * decoder, or of both. */
 int selection_layers(struct selection *selection, const char *list, const struct config *config,
                      struct arena *arena, struct err *err);
-/* Return the last layer that has all selected sites of layers; if no layer has all of them, return
- * the last layer of each site, such as "3,5". */
+/* Return a list for selection_layers: the last layer that has all selected sites of layers or, if
+ * no layer has all of them, the last layer of each site, such as "3,5". For a model without
+ * recurrent layers, it is "-1", the last layer. */
 const char *selection_last_layers(const struct selection *selection, const struct config *config,
                                   struct arena *arena, struct err *err);
 int selection_heads(struct selection *selection, const char *list, const struct config *config,
                     struct arena *arena, struct err *err);
 
-/* Parse --site, a tensor with a row of channels for each token, and select it in some layers. */
+/* Parse --site, a tensor with a row of channels for each token, and select it in the layers of the
+ * list `layers`. */
 int selection_of_channels(struct selection *selection, enum site *site, const char *name,
                           const char *layers, const struct config *config, struct arena *arena,
                           struct err *err);
 
 /* Parse a list of indices below a count, such as "0,3-5", into ascending order; for NULL or "all",
- * `*indices` is NULL. Messages name the option, and say "the text has 5 tokens". */
+ * `*indices` is NULL. Error messages name the option and describe the range: "the text has 5
+ * tokens" (`owner`, `count`, `thing`). */
 struct index_range {
     const char *option, *owner, *thing;
     size_t count;
@@ -100,7 +103,7 @@ struct index_range {
 int selection_indices(const size_t **indices, size_t *count, const char *list,
                       const struct index_range *range, struct arena *arena, struct err *err);
 
-/* Return the list of the selected queries of a text; NULL: all. */
+/* Return the list of the selected queries of a text, such as "0,3-5"; NULL: all. */
 const char *selection_queries(const struct selection *selection, const struct tokenized *text);
 
 /* Parse `3`, `-1`, `0-2` or `1-` of `count` positions; negative numbers count from the end. `count`
@@ -125,8 +128,8 @@ void selection_watch(const struct selection *selection, struct watch *watch);
 /* True if the selected sites are the sites of `--show all`. */
 bool selection_is_all(const struct selection *selection, const struct config *config);
 
-/* True if a capture keeps only the selected queries of a site; false for keys, values, the encoder,
- * sites of the first token, and `all_tokens`. */
+/* True if a capture keeps only the selected queries of a site; false for keys, values, states of
+ * mixers, sites of the encoder or of the first token, and sites in `all_tokens`. */
 bool selection_has_queries(const struct selection *selection, enum site site);
 
 /* Return the number of tokens of a text that --query selects; if its list is wrong, all tokens. */

@@ -130,7 +130,10 @@ size_t numeral_write(char text[NUMERAL_BYTES], struct numeral numeral, float val
 
 struct numeral numeral_between(float low, float high, int digits)
 {
-    enum { BEFORE_DECIMALS = 5 }; /* sign, integer part and point */
+    enum {
+        BEFORE_DECIMALS = 5
+    }; /* maximum number of characters of the sign, integer part and
+                                   * point */
     char text[NUMERAL_BYTES];
     struct numeral numeral = {.digits = digits};
     assert(digits >= 0 && digits <= NUMERAL_DIGITS_MAX);

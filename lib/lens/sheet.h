@@ -31,11 +31,12 @@ struct axis {
     const char *name; /* name of the axis, such as "query", "key", "token", "head", "layer" or
                        * "channel" */
     size_t size;
-    const struct label *labels; /* [size] */
+    const struct label *labels; /* [size] labels of the positions */
     ptrdiff_t first;            /* number of the first position: 1 if token 0 is hidden; below 0 if
                                  * special tokens, which have no number, precede word 0 */
     const size_t *numbers;      /* [size] numbers of the positions; NULL: first, first + 1, … */
-    size_t second;              /* first position of a pair's second text; 0: all are of one text */
+    size_t second;              /* index of the first position that is in a pair's second text; 0:
+                                 * all positions are in one text */
     bool joined; /* each position joins several tokens: a row is their mean, a column their sum */
 };
 
@@ -71,20 +72,21 @@ struct display {
     const char *const *regions; /* [rows] for curves: name of a row's region; NULL: no regions */
 };
 
-/* An array of numbers: captured at a site for the selected heads, or computed; a matrix, or one for
- * each head. A captured array without the heads or the layer of its site is the mean over them.
+/* An array of numbers, captured at a site for the selected heads, or computed: one matrix, or one
+ * for each head. A captured array without the heads or the layer of its site is the mean over them.
  * Rows and columns without labels have the labels of the site, in the texts of the report. */
 struct array {
     const char *name; /* name of a computed array; NULL: the site's name */
     enum site site;
-    int layer;         /* -1: of no single layer */
+    int layer;         /* -1: the array belongs to no single layer */
     struct axis heads; /* without labels: numbered as in the model; without a name: no heads */
     struct axis rows, columns;
     const float *data;    /* contiguous; NULL: not computed yet */
     const float *visible; /* [queries, keys] 0: hidden; NULL: only a causal mask may hide keys */
     size_t visible_step;  /* floats from one head's `visible` to the next; 0: all heads share it */
-    size_t shared_by;     /* query heads per key/value head, as in a sheet */
-    bool bits;            /* an entropy in bits; the name says so */
+    size_t shared_by;     /* number of query heads that share each key/value head; 0: heads are
+                           * query heads */
+    bool bits;            /* the values are entropies in bits, and the name ends in `_bits` */
     const char *gradient; /* name of a gradient at the site, such as "gradient.q"; NULL: the site's
                            * values */
     const char *theirs;   /* the tensor's name in another program, whose order of axes files have;
@@ -99,10 +101,11 @@ static inline bool array_selects(const struct array *array, const struct axis *a
     return !array->name && axis->numbers;
 }
 
-/* The array as a tensor: [heads, rows, columns], or [rows, columns] without heads. */
+/* View an array as a tensor: [heads, rows, columns], or [rows, columns] without heads. */
 struct tensor array_tensor(const struct array *array);
 
-/* Number of axes in files: a site with one number for each head and token has [H, T]. */
+/* Return the number of axes of an array in files: 3, or 2 without heads; 2 also for a site with one
+ * number for each head and token, [H, T]. */
 size_t array_rank(const struct array *array);
 
 /* A labelled matrix of an array. Hidden cells are keys that a query cannot attend to. */
@@ -142,11 +145,11 @@ static inline bool sheet_hides(const struct sheet *sheet, size_t row, size_t col
 
 #define SHEET_NO_COLUMN SIZE_MAX
 
-/* Get the layer and head of a cell, from the sheet or from its row and column labels; -1: none.
- * With `column` SHEET_NO_COLUMN, get those of a whole row. */
+/* Get the layer and head of a cell, from the sheet or from its row and column labels; -1: none. If
+ * `column` is SHEET_NO_COLUMN, column labels are ignored. */
 void sheet_layer_head(const struct sheet *sheet, size_t row, size_t column, int *layer, int *head);
 
-/* True if positions are heads, or parts of a layer including heads. */
+/* True if positions of an axis are heads, or parts of a layer, some of which are heads. */
 bool axis_has_heads(const struct axis *axis);
 
 enum { SHEET_NAME_BYTES = 64 };
@@ -181,7 +184,7 @@ const char *sheet_stem(char stem[SHEET_NAME_BYTES], const struct sheet *sheet);
  */
 
 enum {
-    NUMERAL_DIGITS = 4,     /* default decimals */
+    NUMERAL_DIGITS = 4,     /* default number of decimals */
     NUMERAL_DIGITS_MAX = 9, /* digits that identify a float32 */
     NUMERAL_BYTES = 64,     /* the longest float32 with 9 decimals has 50 bytes */
 };
@@ -220,7 +223,8 @@ enum {
     COLUMN_KEY = 1,       /* identifies the row; not in arrays and figures */
     COLUMN_TEXT_ONLY = 2, /* only in text output, for people */
     COLUMN_DATA_ONLY = 4, /* only in data formats */
-    COLUMN_COLOURED = 8,  /* text: coloured by value; figures: if there are any, only these */
+    COLUMN_COLOURED = 8,  /* text: coloured by value; figures: if a table has such columns, only
+                           * these are drawn */
     COLUMN_RIGHT = 16,    /* text: right-aligned */
     COLUMN_SHRINKS = 32,  /* text: shortened if lines are too long */
     COLUMN_PLAIN = 64,    /* for people: numbers are never written like 1.2e-05 */
@@ -232,7 +236,8 @@ enum {
 struct column {
     const char *name;  /* header in CSV, key in JSON */
     const char *title; /* header for people; NULL: the name; "" in all columns: no header line */
-    const char *brief; /* text: header if lines are too long, with one decimal less; NULL: title */
+    const char *brief; /* text: shorter header if lines are too long; the column then has one
+                        * decimal less; NULL: title */
     const char *unit;  /* listed in JSON's "units"; NULL: none */
     enum column_kind kind;
     unsigned flags;     /* COLUMN_KEY and other bits */
@@ -255,7 +260,7 @@ struct working {
     const char *worked; /* a formula with the numbers of a row; NULL: none */
     const struct table *operands;
     size_t operand_count;
-    bool is_shown;     /* an operand: also visible in the formulas or the table */
+    bool is_shown;     /* an operand: the formulas or the table also show its numbers */
     bool is_small;     /* an operand: text output shows it even if it leaves out large ones */
     bool of_keys;      /* rows are keys; text output may leave out keys with small weights */
     size_t own_row;    /* row of the query or head, which is marked; NO_ROW: none */
@@ -336,7 +341,7 @@ void rows_text(struct table_rows *rows, const char *name, unsigned flags, const 
 void rows_label(struct table_rows *rows, const char *name, unsigned flags, struct label value);
 void rows_next(struct table_rows *rows);
 
-/* Set the text header of the last cell's column. */
+/* Set the header that text output shows for the column of the last cell. */
 void rows_title(struct table_rows *rows, const char *title);
 
 /* Finish the table. The first column of labels labels the rows. */
@@ -347,8 +352,9 @@ int rows_finish(struct table *table, const struct table_rows *rows, const char *
 int table_pick(struct table *table, const size_t *rows, size_t count, struct arena *arena,
                struct err *err);
 
-/* Convert the results to an array, rows by columns. Figures only get coloured columns, if there are
- * any. The arena owns the values; labels of rows are the table's. */
+/* Convert the columns of results to an array, rows by columns; for figures (`for_picture`), only
+ * coloured columns, if the table has any. The arena owns the values; labels of rows are the
+ * table's. */
 int table_array(struct array *array, const struct table *table, bool for_picture,
                 struct arena *arena, struct err *err);
 
@@ -371,8 +377,9 @@ void facts_float(struct facts *facts, const char *name, double value);
 void facts_integer(struct facts *facts, const char *name, long long value);
 void facts_text(struct facts *facts, const char *name, const char *text);
 
-/* Also show the last fact to people, above the tables of an untitled report, unless the title or
- * the text is NULL. The unit may be "bytes". A fact without a name is only for people. */
+/* Also show the last fact to people, above the tables of an untitled report, unless the title, or
+ * the text of the fact, is NULL. The unit may be "bytes". A fact without a name is only for
+ * people. */
 void facts_title(struct facts *facts, const char *title, const char *unit);
 
 /* --- values of largest magnitude in some sheets ----------------------------------------------- */
@@ -392,7 +399,8 @@ struct strongest {
     size_t count;
 };
 
-/* Add the visible, finite cells of a sheet that differ from the origin; STRONGEST_MAX are kept. */
+/* Add the visible, finite cells of a sheet that differ from the origin; the list keeps the
+ * STRONGEST_MAX cells that are farthest from it. */
 void strongest_add(struct strongest *list, const struct sheet *sheet);
 
 /* Append the name of a cell, such as "layer 1 head 2", "final bias", "layer 1 cross head 2 from

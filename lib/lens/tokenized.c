@@ -12,7 +12,7 @@
 
 enum { NUMBER_BYTES = 24 };
 
-/* False for bytes that are not UTF-8, or that include 0, which would end a C string. */
+/* True if bytes are valid UTF-8 without a zero byte, which would end a C string. */
 static bool is_text(const struct token_bytes *own)
 {
     return utf8_invalid_at(own->bytes, own->size) == own->size &&
@@ -81,14 +81,14 @@ int tokenized_check(const struct tokenized *tokenized, struct err *err)
     if (tokenized->dropped_count)
         err_set(err, "the text is empty: none of its characters (%zu) is in the vocabulary",
                 tokenized->dropped_count);
-    else if (tokenized->size) /* white space, or a normalizer removed all of it */
+    else if (tokenized->size) /* the text is white space, or the normalizer removed all of it */
         err_set(err, "the text has no tokens: expected at least one");
     else
         err_set(err, "the text is empty: expected at least one token");
     return err_about(err, ERR_ABOUT_EMPTY);
 }
 
-/* Put the model's beginning token before the others. */
+/* Put the model's beginning token before the other tokens. */
 static int put_start(struct tokens *tokens, const struct config *config, struct arena *arena,
                      struct err *err)
 {
@@ -225,7 +225,9 @@ int tokenized_begin(struct tokenized *tokenized, const struct token_limits *limi
                     struct arena *arena, struct err *err)
 {
     const struct config *config = limits->config;
-    if ((unsigned long long)config->bos_id >= limits->vocabulary) /* also true for -1, no token */
+    if ((unsigned long long)config->bos_id >= limits->vocabulary) /* also true for a bos_id of -1:
+                                                                   * the config names no beginning
+                                                                   * token */
         return err_set(err, "expected a text, since field 'bos_token_id' of config.json names no "
                             "token of the vocabulary to begin with");
     struct tokens tokens = {0};
@@ -386,7 +388,8 @@ bool tokenized_find_token(struct token_match *match, const struct tokenized *tok
     size_t count = tokenized->count, found = 0;
     const char *colon = strchr(name, ':');
     *match = (struct token_match){0};
-    for (size_t i = count; i-- > 0;) /* from the last token to the first */
+    for (size_t i = count; i-- > 0;) /* from the last token to the first, so the first match is
+                                      * kept */
         if (is_called(&tokenized->labels[i], name))
             *match = (struct token_match){.index = i, .alike = found++, .next = match->index};
     return found || selection_index(&match->index, name, strlen(name), count) ||
@@ -523,7 +526,7 @@ const char *wording_around(const uint32_t *ids, size_t count, size_t marked,
  * the tokenizer. In scripts without spaces, words are the tokenizer's tokens, or characters where a
  * character is several tokens. */
 
-/* Return the text that a token is in: of a pair, the first or the second. */
+/* Return the text that a token is in; for a pair, this is the first or the second text. */
 static struct token_bytes text_of(const struct tokenized *text, size_t token)
 {
     return text->pair.bytes && token >= text->second ? text->pair
@@ -581,15 +584,16 @@ static bool splits_script(struct token_bytes text, size_t at, struct text_range 
     return character->end == at && (has_no_blanks(last) || has_no_blanks(next));
 }
 
-/* A word begins after white space, which it includes, before and after a special token, at a token
- * of a script without spaces, and at the second text of a pair. White space at the end belongs to
- * the last word. A token with white space inside joins two words. */
+/* Split a text into words, and return their number. A word begins after white space, which it
+ * includes, before and after a special token, at a token of a script without spaces, and at the
+ * second text of a pair. White space at the end belongs to the last word. A token with white space
+ * inside joins two words. */
 static size_t split(struct word_span *spans, const struct tokenized *text,
                     const struct tokenizer *tokenizer)
 {
     size_t found = 0;
     size_t next = 0; /* index after the last token that is more than white space */
-    size_t end = 0;  /* byte offset of the end of that token */
+    size_t end = 0;  /* byte offset of the end of the last token that is more than white space */
     size_t count = text->count;
     struct text_range character = {0, 0};
     bool was_special = false;
@@ -632,7 +636,7 @@ static const struct text_range *given_word(const struct tokenized *text, size_t 
     return word >= text->words_before && index < text->given_count ? &text->given[index] : NULL;
 }
 
-/* The range includes characters that the tokenizer dropped at the end of the word. */
+/* Return the byte range of a word, including characters that the tokenizer dropped at its end. */
 struct text_range word_range(const struct tokenized *text, size_t word)
 {
     const struct word_span *span = &text->words[word];

@@ -22,13 +22,13 @@ struct input {
     struct token_bytes pair; /* second text of a pair; `bytes` NULL: no pair */
 };
 
-/* What a model accepts as a text. */
+/* What a text is checked against: the tokenizer, vocabulary and context of a model. */
 struct token_limits {
     const struct tokenizer *tokenizer; /* NULL: only ids are accepted */
-    const struct config *config;       /* has the size of the context, and the beginning token */
+    const struct config *config;       /* gives the size of the context and the beginning token */
     size_t vocabulary;                 /* size of the vocabulary: ids are below it */
-    const char *why;          /* without `tokenizer`: why the tokenizer is not supported; NULL or
-                               * "": there is none */
+    const char *why;          /* if `tokenizer` is NULL: why the model's tokenizer is not supported;
+                               * NULL or "": the model has none */
     bool starts;              /* texts begin with the model's beginning token */
     bool start_is_unnumbered; /* the beginning token has no number: token 0 is the first one after
                                * it */
@@ -41,12 +41,12 @@ struct word_span {
     size_t count;
 };
 
-/* Items of a list of positions, `@verb,-1`, each with its tokens or words: positions of one item
- * share a row or a column (--mean texts and regions). */
+/* The items of a list of positions, such as `@verb,-1`, and the tokens or words of each. With
+ * --mean texts or regions, the positions of an item share one row or column. */
 struct named_positions {
     const struct label *labels; /* [count] names of the items */
     const char **positions;     /* [count] tokens or words of an item, such as "3-4" */
-    size_t count;               /* 0: each position has a row of its own */
+    size_t count;               /* 0: positions are not grouped by item */
 };
 
 struct text_range;
@@ -62,36 +62,40 @@ struct tokenized {
     const unsigned char *segments;   /* [count] segments of a pair of texts; NULL: one text */
     size_t count;
     struct token_bytes pair;          /* second text of a pair; `bytes` NULL: no pair */
-    size_t second;                    /* first token of `pair`; 0: one text */
-    size_t added_before, added_after; /* special tokens that were added to the text */
-    size_t added_between;             /* in a pair: special tokens before token `second` */
+    size_t second;                    /* index of the first token of `pair`; 0: there is one text */
+    size_t added_before, added_after; /* numbers of special tokens that were added at the start and
+                                       * at the end */
+    size_t added_between;             /* in a pair: number of special tokens added just before token
+                                       * `second` */
     size_t dropped_count;             /* number of characters that the vocabulary lacks */
-    struct token dropped_first;       /* position of the first character that the vocabulary
+    struct token dropped_first;       /* byte range of the first character that the vocabulary
                                        * lacks */
-    const struct word_span *words;    /* [word_count] words, which axes have instead of tokens;
-                                       * NULL: axes have tokens */
+    const struct word_span *words;    /* [word_count] words: axes then have words in place of
+                                       * tokens; NULL: axes have tokens */
     const struct label *word_labels;
     size_t word_count;
     size_t words_before; /* number of special tokens before word or token 0; they have no number */
-    const struct text_range *given; /* [given_count] words as ranges of bytes, in place of words
-                                     * between blanks; NULL: none */
+    const struct text_range *given; /* [given_count] byte ranges of words that the caller defines;
+                                     * NULL: words are separated by blanks */
     size_t given_count;
     const char *queries; /* selected rows of the text's tensors, such as "0,3-5": indices of tokens,
                           * or numbers of words; NULL: all, or the rows of the selection */
-    const char *keys;    /* selected columns of attention; NULL: all */
+    const char *keys;    /* selected columns of attention maps, such as "0,3-5"; NULL: all */
     struct named_positions named_queries, named_keys;
 };
 
-/* Tokenize and label, in `arena`; borrows the input's texts. Refuses an empty text, more tokens
- * than the model has positions, and ids outside the model's vocabulary. */
+/* Tokenize an input and label its tokens, in `arena`; the input's texts are borrowed. Refuses an
+ * empty text, more tokens than the model has positions, and ids outside the model's vocabulary. */
 int tokenized_make(struct tokenized *tokenized, const struct input *input,
                    const struct token_limits *limits, struct arena *arena, struct err *err);
 
-/* Make a text of the model's beginning token alone. It is an error if the vocabulary lacks it. */
+/* Make a text of one token, the model's beginning token. It is an error if the vocabulary lacks
+ * this token. */
 int tokenized_begin(struct tokenized *tokenized, const struct token_limits *limits,
                     struct arena *arena, struct err *err);
 
-/* Label tokens, which are borrowed. The caller sets `raw`, `size` and `pair`. */
+/* Make a text of `tokens`, which are borrowed, with labels. The caller sets `raw`, `size` and
+ * `pair`. */
 int tokenized_label(struct tokenized *tokenized, const struct tokens *tokens,
                     const struct tokenizer *tokenizer, struct arena *arena, struct err *err);
 
@@ -101,7 +105,7 @@ static inline long long tokenized_number(const struct tokenized *tokenized, size
     return (long long)index - (long long)tokenized->words_before;
 }
 
-/* True for special tokens that were added to the text. */
+/* True if the token at an index is a special token that was added to the text. */
 bool tokenized_is_added(const struct tokenized *tokenized, size_t index);
 
 /* Return the position whose prediction a page shows when it opens: for a classifier, the position
@@ -117,7 +121,8 @@ size_t tokenized_first_part(const struct tokenized *tokenized);
 int tokenized_check(const struct tokenized *tokenized, struct err *err);
 
 /* Make a table of the tokens: index, id, start, end, of a pair also the segment, text and bytes
- * (hexadecimal, for tokens that are not UTF-8 or contain a 0). `title`: header of the text. */
+ * (hexadecimal, for tokens that are not UTF-8 or contain a zero byte). `title`: header of the
+ * text. */
 int tokenized_table(struct table *table, const struct tokenized *tokenized, const char *title,
                     struct arena *arena, struct err *err);
 
@@ -153,7 +158,8 @@ struct label label_borrowed(const char *text, bool shows_blanks, struct arena *a
                             struct err *err);
 
 /* label_of_head: 0.1 for people; L0H1 for data, since 0.1 and 0.10 would be the same number.
- * label_of_word: the label of a vocabulary entry. All texts are NULL with `err`. */
+ * label_of_word: the label of a vocabulary entry. On errors, the label's texts are NULL, and `err`
+ * is set. */
 struct label label_of_head(size_t layer, size_t head, struct arena *arena, struct err *err);
 struct label label_of_word(const struct tokenizer *tokenizer, uint32_t id, struct arena *arena,
                            struct err *err);
@@ -165,8 +171,8 @@ const struct label *labels_of_numbers(const size_t *numbers, size_t count, struc
 const struct label *labels_of_words(const struct tokenizer *tokenizer, size_t count,
                                     struct arena *arena, struct err *err);
 
-/* Make an axis of `numbers` [count] (NULL: 0, 1, …), or of the `size` heads of a layer, whose
- * labels in data are such as L0H3. */
+/* Make an axis of `numbers` [count] (NULL: 0, 1, …), or of the `size` heads of a layer, which are
+ * labelled L0H3 in data and 3 for people. */
 int axis_of_numbers(struct axis *axis, const char *name, const size_t *numbers, size_t count,
                     struct arena *arena, struct err *err);
 int axis_of_heads(struct axis *axis, size_t layer, size_t size, struct arena *arena,
@@ -195,7 +201,7 @@ const char *wording_around(const uint32_t *ids, size_t count, size_t marked,
 bool wording_needs_blank(const struct buf *text, const char *word, size_t size);
 
 /* Find the words of a text: the given words, which may have no tokens, or else words between
- * blanks. `tokenizer` made the text's ids, or decodes them. */
+ * blanks. `tokenizer` is the one that made the text's ids; it also spells ids that have no text. */
 int word_spans_find(struct tokenized *tokenized, const struct tokenizer *tokenizer,
                     struct arena *arena, struct err *err);
 
@@ -203,7 +209,7 @@ int word_spans_find(struct tokenized *tokenized, const struct tokenizer *tokeniz
 struct text_range word_range(const struct tokenized *tokenized, size_t word);
 
 /* Find which of the first `count` ids begin a new word: tokens with a leading space or, if the
- * tokenizer removes spaces, without a continuation prefix. Returns NULL with `err`; unsupported if
- * there are none. */
+ * tokenizer removes spaces, without a continuation prefix. Returns NULL with `err` on errors; it is
+ * an unsupported error if no id begins a word. */
 const bool *word_starts(const struct tokenizer *tokenizer, size_t count, struct arena *arena,
                         struct err *err);

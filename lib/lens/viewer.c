@@ -21,14 +21,15 @@
 enum {
     TOKENS_WORTH_PACKING = 8192,
     TOKENS_WORTH_LITTLE_PACKING = 1024, /* in models of at most NARROW_CHANNELS channels, which gain
-                                         * more */
+                                         * more from packing */
     NARROW_CHANNELS = 128,
     STEPS_WORTH_PACKING = 256,
-    STEPS_WORTH_PACKING_QUANTS = 24, /* packing takes as long as ten steps */
+    STEPS_WORTH_PACKING_QUANTS = 24, /* packing quantised matrices takes as long as ten steps */
     CHUNK_BYTES = 16 << 20,          /* bytes of a file that a thread unmaps at a time */
 };
 
-/* The names of classes as the JSON of a tokenizer, whose words are these names. */
+/* Context of write_names: writes a tokenizer.json whose words are the names of a classifier's
+ * classes. */
 struct class_names {
     const struct config *config;
     struct viewer *viewer;
@@ -45,7 +46,9 @@ static bool is_identity(const struct json *root)
     return name_ends_in(name, ".Identity");
 }
 
-/* Write "id2label" of config.json; without it "start" and "end" of an answer, or "LABEL_0", … */
+/* Write the names of classes: "start" and "end" for spans of an answer, otherwise "id2label" of
+ * config.json or, without it, "LABEL_0", … Also sets what the viewer's logits mean: `spans`,
+ * `regresses` and `logistic`. */
 static int write_names(void *context, const struct json *root, struct err *err)
 {
     static const char *const spans[] = {"start", "end"};
@@ -446,7 +449,7 @@ static int complete(const struct viewer *viewer, const struct capture_request *a
             return -1;
         for (size_t row = 0; row < count; row++) {
             labels[row] = of[array->rows.numbers[row]];
-            /* the number of a token that has none becomes negative */
+            /* negative for special tokens, which have no number */
             numbers[row] = array->rows.numbers[row] - sentence->words_before;
         }
         array->rows = (struct axis){array_row_name(array),
@@ -483,7 +486,7 @@ int viewer_reports(const struct viewer *viewer, const struct capture_request *as
     bool named = viewer->words && site_set_has(asked->selection->sites, SITE_LOGITS);
     const struct label *words =
         named ? labels_of_words(viewer->words, config_logits(config), arena, err) : NULL;
-    size_t widest = 0; /* most columns of an array that are labelled by numbers */
+    size_t widest = 0; /* maximum size of an axis that is labelled by numbers */
     for (size_t i = 0; i < asked->count; i++)
         for (const struct array *array = lists[i].items; array < lists[i].items + lists[i].count;
              array++)
@@ -668,7 +671,7 @@ double viewer_captured_bytes(const struct viewer *viewer, const struct selection
 }
 
 /* Return the bytes of the maps of visible keys (viewer_visible_maps) that a capture stores with its
- * attention maps; with `by_map`, only for the attention map that needs most. */
+ * attention maps; with `by_map`, only the bytes for the attention map that needs most. */
 static double visible_bytes(const struct viewer *viewer, const struct selection *selection,
                             const struct text_with_source *pair, size_t heads_at_once, bool by_map)
 {
@@ -689,8 +692,8 @@ static double visible_bytes(const struct viewer *viewer, const struct selection 
 }
 
 /* Return the bytes of a pass: its buffers, the memory of threads, logits, what effective sites
- * need, and attention maps of one layer unless they are lent; for maps that are taken by rows, a
- * strip for each thread. */
+ * need, and attention maps of one layer unless they are lent; for CAPTURE_ROWS, also a strip of map
+ * rows for each thread. */
 static double pass_bytes(const struct viewer *viewer, const struct selection *selection,
                          const struct text_with_source *pair, enum capture_way way)
 {

@@ -1,4 +1,5 @@
-/* viewer.h: an open model with its tokenizer and machine; runs texts for reports, or for a tap.
+/* viewer.h: a viewer is an open model with its tokenizer and its machine. It runs texts, and makes
+ * reports or passes the tensors to a tap.
  *
  *     struct viewer viewer;
  *     struct text_with_source pair;
@@ -22,11 +23,16 @@ struct viewer {
     struct tokenizer *tokenizer;   /* NULL: only ids are accepted */
     char why[TOKENIZER_WHY_BYTES]; /* why the tokenizer is not supported; "": it is supported, or
                                     * there is none */
-    struct tokenizer *words;       /* names of logits: `tokenizer`, or the names of classes */
-    long long mask;                /* id of the mask token; -1: none, or logits are not of tokens */
-    bool logistic;                 /* each class has a probability of its own, not a share */
-    bool regresses;                /* the logit is the answer: it has no probability */
-    bool spans;                    /* the classes are the first and the last token of an answer */
+    struct tokenizer *words;       /* names of logits: `tokenizer` itself or, for a classifier, a
+                                    * tokenizer whose words are the names of its classes */
+    long long mask;                /* id of the mask token; -1: there is none, or the model is
+                                    * causal or a classifier */
+    bool logistic;                 /* classifier: each class has a sigmoid probability, independent
+                                    * of the others, in place of a softmax share */
+    bool regresses;                /* classifier: the logit itself is the answer, and no probability
+                                    * is computed */
+    bool spans;                    /* classifier: the two classes are the first and the last token
+                                    * of an answer in the text */
     bool starts;                   /* texts begin with the config's bos_id; set by the caller */
     bool start_is_unnumbered;      /* token 0 is the first one after the beginning token, which has
                                     * no number */
@@ -34,16 +40,16 @@ struct viewer {
     struct machine machine;
     const struct chat *chat;   /* template that callers put around texts; NULL: none */
     const struct edits *edits; /* applied in later passes; borrowed; NULL: none */
-    struct arena scratch;      /* memory of one pass, which is reused */
+    struct arena scratch;      /* memory of one pass, reused by the next pass */
 };
 
 /* A text and, for cross-attention, its source. */
 struct text_with_source {
     struct tokenized text;
     struct tokenized source;
-    size_t prompt_count;       /* number of prompt tokens, as in forward.h; 0: all */
-    bool grows;                /* in edits, token -1 is the last prompt token, then each new
-                                * token */
+    size_t prompt_count;       /* number of prompt tokens, as in forward.h; 0: all tokens */
+    bool grows;                /* an edit of token -1 changes the last token of the prompt, and then
+                                * each new token */
     struct word_span scored;   /* tokens that a masked model scores; count 0: all but the prompt */
     const struct edits *edits; /* edits of this text: the caller sets viewer.edits to them */
 };
@@ -52,29 +58,35 @@ struct text_with_source {
 struct text_list {
     const struct text *items; /* [count] the texts */
     size_t count;
-    size_t first;                     /* number of the first text, for messages and `= resample` */
-    const struct stream_start *start; /* layer inputs to start at; NULL: begin with the embedding */
+    size_t first;                     /* index of the first text among all texts, used in messages
+                                       * and by `= resample` */
+    const struct stream_start *start; /* the layer at which the pass starts, and its inputs; NULL:
+                                       * the pass starts with the embedding */
 };
 
-/* Selected tensors of several pairs, and their reports. */
+/* A request to capture the selected tensors of several texts; each text gets a report. */
 struct capture_request {
     const struct selection *selection;
-    const struct text_with_source *pairs; /* [count] */
+    const struct text_with_source *pairs; /* [count] texts with their sources */
     size_t count;
-    size_t first;                     /* number of the first text, for messages and `= resample` */
-    struct report *reports;           /* [count] output */
-    const struct stream_start *start; /* layer inputs to start at; NULL: begin with the embedding */
+    size_t first;                     /* index of the first text among all texts, used in messages
+                                       * and by `= resample` */
+    struct report *reports;           /* [count] output: a report for each text */
+    const struct stream_start *start; /* the layer at which the pass starts, and its inputs; NULL:
+                                       * the pass starts with the embedding */
 };
 
-/* Open a model by name or path (NULL: the default model), or in a folder. The name or folder must
- * outlive the viewer. `threads` 0: one thread per processor. */
+/* viewer_open opens a model by its name or path (NULL: the default model), viewer_open_folder the
+ * model in a folder. The name or folder must outlive the viewer. `threads` 0: one thread per
+ * processor. */
 int viewer_open(struct viewer *viewer, const char *model, size_t threads, struct err *err);
 int viewer_open_folder(struct viewer *viewer, const struct folder *folder, size_t threads,
                        struct err *err);
 void viewer_release(struct viewer *viewer);
 
-/* Open a viewer of the same model for another thread. It has the same mechanism and edits, shares
- * packed weights, and runs on one thread. The first viewer must outlive it. */
+/* Set `shared` to a viewer of the same model for another thread. The new viewer has the mechanism
+ * and edits of `viewer`, shares its packed weights, and runs on one thread. `viewer` must outlive
+ * it. */
 int viewer_share(struct viewer *shared, const struct viewer *viewer, struct err *err);
 void viewer_release_shared(struct viewer *shared);
 
@@ -89,14 +101,15 @@ struct precision_words viewer_precision(const struct viewer *viewer);
 int viewer_set_mechanism(struct viewer *viewer, const struct mechanism *mechanism, struct err *err);
 
 /* Announce how many tokens will follow (EXPECT_TOKENS), how many passes of one token
- * (EXPECT_STEPS), or how many passes of one token of a single text (EXPECT_DECODING). If it is
- * worthwhile, and half of the free memory is enough, later passes pack the matrices of layers, the
- * unembedding, or quantised matrices, respectively. Results do not depend on it. */
+ * (EXPECT_STEPS), or how many passes of one token of a single text (EXPECT_DECODING). If packing
+ * pays off for this number, and fits into half of the free memory, later passes pack the matrices
+ * of layers (EXPECT_TOKENS), the unembedding (EXPECT_STEPS) or quantised matrices
+ * (EXPECT_DECODING). Packing does not change results. */
 enum expected { EXPECT_TOKENS, EXPECT_STEPS, EXPECT_DECODING };
 void viewer_expect(struct viewer *viewer, enum expected what, size_t count);
 
-/* Pack all matrices that later passes use, of any type of numbers, as long as they fit into
- * `most_bytes`, and into half of the memory that is free now. */
+/* Make later passes pack every matrix that they use, of any data type, as long as the packed
+ * matrices fit into `most_bytes` and into half of the memory that is free now. */
 void viewer_pack(struct viewer *viewer, size_t most_bytes);
 
 /* Tokenize an input (NULL: only the beginning token) as a text or, for BRANCH_SOURCE, as a
@@ -104,7 +117,9 @@ void viewer_pack(struct viewer *viewer, size_t most_bytes);
 int viewer_tokenize(const struct viewer *viewer, struct tokenized *text, enum site_branch branch,
                     const struct input *input, struct arena *arena, struct err *err);
 
-/* Tokenize an input (NULL: the model's beginning token) and a source, which may be NULL. */
+/* Tokenize an input (NULL: the model's beginning token) and a source (NULL: none). If a classifier
+ * with an encoder gets only one of them, this is the source, and the decoder's text is made from
+ * it. */
 int viewer_read(const struct viewer *viewer, struct text_with_source *pair,
                 const struct input *input, const struct input *source, struct arena *arena,
                 struct err *err);
@@ -117,17 +132,17 @@ struct text viewer_text(const struct text_with_source *pair);
 int viewer_run(struct viewer *viewer, const struct selection *selection,
                const struct text_list *texts, struct tap tap, struct err *err);
 
-/* Make a report without texts and tensors, which the caller adds: the model, its attention options
- * and edits. */
+/* Set the fields of a report that describe the viewer: the model, its precision, its attention
+ * options and edits. The caller adds texts and tensors. */
 int viewer_report(struct report *report, const struct viewer *viewer, struct arena *arena,
                   struct err *err);
 
-/* Run the pairs as one ragged batch. The reports are in `arena`, and borrow from the viewer, the
- * pairs and the selection. */
+/* Run the pairs of a request as one ragged batch, and fill in its reports. The reports are in
+ * `arena`, and borrow from the viewer, the pairs and the selection. */
 int viewer_capture(struct viewer *viewer, const struct capture_request *asked, struct arena *arena,
                    struct err *err);
 
-/* Make the reports of a request from the tensors of each text (capture.h). */
+/* Fill in the reports of a request from `lists`, the captured tensors of each text (capture.h). */
 struct array_list;
 int viewer_reports(const struct viewer *viewer, const struct capture_request *asked,
                    const struct array_list *lists, struct arena *arena, struct err *err);
@@ -146,18 +161,20 @@ int viewer_reports(const struct viewer *viewer, const struct capture_request *as
  * twice. */
 bool viewer_goes_by_map(const struct viewer *viewer, const struct capture_request *asked);
 
-/* Called with the report of the request, whose tensors have no values, and a report of the next
- * heads of the next tensor; `arena` owns the latter until the function returns. */
+/* Callback for the next maps of a capture. `whole`: the report of the request, whose tensors have
+ * no values; `part`: a report with the values of some heads of one tensor, which `arena` owns until
+ * the callback returns. */
 typedef int maps_taker(void *context, const struct report *whole, struct report *part,
                        struct arena *arena, struct err *err);
 
-/* Pass the maps of a capture to `take`. The one report of `asked` is filled in, without values. */
+/* Compute the maps of a request for which viewer_goes_by_map is true, and pass them to `take` group
+ * by group. Fills in the one report of `asked`, without values. */
 int viewer_capture_by_map(struct viewer *viewer, const struct capture_request *asked,
                           maps_taker *take, void *context, struct arena *arena, struct err *err);
 
-/* Return the number of maps of visible keys that a tensor needs: `heads`, or 1 for all heads; 0 for
- * sites that are not masked, if the causal mask or captured scores suffice, or if an edit may have
- * given hidden keys a value. */
+/* Return how many maps of visible keys a tensor needs: `heads` if they differ by head, otherwise 1.
+ * Return 0 for mixers and for sites that are not masked, if the causal mask or the captured scores
+ * already tell which keys are visible, or if an edit may have given hidden keys a value. */
 size_t viewer_visible_maps(const struct viewer *viewer, enum site site, size_t layer, size_t heads);
 
 /* --- memory --------------------------------------------------------------------------------------
@@ -169,16 +186,20 @@ struct memory {
     double during; /* bytes needed during a pass; later passes reuse them */
 };
 
-/* Add the memory of a text: of a pass that only announces the selected tensors (CAPTURE_ROWS:
- * attention maps row by row), of viewer_capture (CAPTURE_ALL), or of viewer_capture_by_map. The
- * selection's layers may be without `items`: then they are the first `count` ones. */
+/* Add to `memory` the bytes that one text needs: in a pass that only announces the selected tensors
+ * (CAPTURE_NOTHING; CAPTURE_ROWS: attention maps row by row), in viewer_capture (CAPTURE_ALL) or in
+ * viewer_capture_by_map (CAPTURE_MAPS). If `selection->layers.items` is NULL, the selected layers
+ * are the first `count` ones. */
 enum capture_way { CAPTURE_NOTHING, CAPTURE_ROWS, CAPTURE_ALL, CAPTURE_MAPS };
 
 void viewer_add_memory(struct memory *memory, const struct viewer *viewer,
                        const struct selection *selection, const struct text_with_source *pair,
                        enum capture_way way);
 
-enum { FLOATS_AT_ONCE = 1 << 24 }; /* most floats of maps in a pass, but at least one map */
+enum {
+    FLOATS_AT_ONCE = 1 << 24
+}; /* maximum number of floats in the maps that one pass captures,
+                                    * unless a single map is larger */
 
 double viewer_captured_bytes(const struct viewer *viewer, const struct selection *selection,
                              const struct text_with_source *pair);
@@ -193,13 +214,15 @@ double viewer_captured_bytes(const struct viewer *viewer, const struct selection
  *     entropy_share    entropy / ln (visible)   [H, T]     NaN: one visible key
  *
  * a: attention weights, v: values, x: the layer's output, I: identity. Without a residual stream,
- * rollout is the product of the mean weights alone. If the selection has effective sites, watch the
- * sites that they are computed from; a new `tap` announces all selected sites to the given one. */
+ * rollout is the product of the mean weights alone. If the selection has effective sites,
+ * effective_begin watches the sites that they are computed from, and replaces `*tap` by a tap that
+ * passes all selected sites on to the old one. */
 int effective_begin(const struct selection *selection, const struct run *run, struct watch *watch,
                     struct tap *tap, struct arena *arena, struct err *err);
 
-/* Set the visible keys of a query to 1. `block.data` is the query's row [columns] of zeros, in
- * place of its masked scores; `memory` has room for 2 · columns numbers. */
+/* Set the visible keys of a query to 1 in `block.data`, the query's row [columns], which must be
+ * all 0. The other fields of `block` describe the row of masked scores. `memory` has room for 2 ·
+ * columns numbers. */
 void visible_row(struct edit_block block, const struct score_rule *rule, const struct edits *edits,
                  uint32_t *memory);
 

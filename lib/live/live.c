@@ -16,7 +16,7 @@
 #include "model/points.h"
 #include "pass/tap.h"
 
-enum { CELLS_MAX = 250000 }; /* most numbers that may explain cells: 1.3 MB */
+enum { CELLS_MAX = 250000 }; /* maximum count of numbers that explain cells: 1.3 MB in base64 */
 
 /* --- texts that grow --------------------------------------------------------------------------
  *
@@ -35,7 +35,7 @@ struct growing {
     struct arena read;  /* memory of the numbers: `logits` and `weights` */
 };
 
-enum { ADDED_MOST = 1000 }; /* the most tokens that a page adds to a text */
+enum { ADDED_MOST = 1000 }; /* maximum number of tokens that a page adds to a text */
 
 static void growing_release(struct growing *growing)
 {
@@ -197,7 +197,7 @@ static const float *growing_edited(struct growing *growing, struct err *err)
 struct live {
     struct viewer viewer;
     struct growing growing;
-    struct arena arena;                    /* memory of the present text; the next text reuses it */
+    struct arena arena;                    /* memory of the current text; the next text reuses it */
     struct arena before;                   /* memory of the text that `known` belongs to */
     struct lens_known known[STREAM_STEPS]; /* predictions for the text before this one, the last
                                             * step first */
@@ -231,7 +231,7 @@ void live_close(struct live *live)
     heap_free(live);
 }
 
-/* Set the attention of a request, and read its text with the added tokens. */
+/* Set the attention temperature of a request, and read its text with the added tokens. */
 static int read_text(struct live *live, struct text_with_source *pair,
                      const struct live_request *request, struct arena *arena, struct err *err)
 {
@@ -297,7 +297,8 @@ static int write_look(struct live *live, struct stream *out, const struct live_r
     const struct config *config = &live->viewer.model.config;
     const struct site_set shown = selection.sites;
     bool is_much = page_explained_numbers(config, pair->text.count) > CELLS_MAX ||
-                   stack_of(config, BRANCH_SOURCE)->layers; /* too much work for every keystroke */
+                   stack_of(config, BRANCH_SOURCE)->layers; /* many cells, or an encoder: too much
+                                                             * work for every keystroke */
     const struct site_set explained = is_much ? (struct site_set){0} : page_explained_sites(config);
     struct report *report = arena_alloc(&live->arena, 1, sizeof *report, err);
     struct report parts[2];

@@ -15,7 +15,8 @@
 
 struct live;
 
-/* Open the model in a folder, on one thread. The folder, whose path names it, must stay alive. */
+/* Open the model in a folder, on one thread. The folder, whose path is the name of the model, must
+ * stay valid. */
 int live_open(struct live **live, const struct folder *folder, struct err *err);
 void live_close(struct live *live);
 
@@ -31,7 +32,7 @@ struct live_request {
     size_t next;       /* number of the most likely next tokens to write at each position; 0: no
                         * predictions */
     bool steps;        /* write predictions after every step of the model, not only at the end */
-    bool of_token;     /* with `steps`: write them only after the token with index `token` */
+    bool of_token;     /* with `steps`: write predictions only after the token with index `token` */
     size_t token;
 };
 
@@ -41,8 +42,8 @@ int live_write(struct live *live, struct stream *out, const struct live_request 
 
 /* Write the tokens of the text and the added tokens, the most likely next tokens (as many as `next`
  * of the request) and the token that `generate` with these options chooses as its token `index`.
- * The text of an encoder-decoder is the source, and the added tokens are the target. A text that
- * begins with the text of the call before runs only its new tokens. */
+ * The text of an encoder-decoder is the source, and the added tokens are the target. If the text
+ * continues the text of the previous call, only its new tokens are run. */
 struct sampling;
 int live_write_next(struct live *live, struct stream *out, const struct live_request *request,
                     const struct sampling *sampling, size_t index, struct err *err);

@@ -115,7 +115,8 @@ EXPORT(int, live_origin, const char *text, size_t size, const char *added, float
     return stream_end(&out, failed, &err);
 }
 
-/* The message of the last call that failed. */
+/* The error message of the last live_begin, live_run, live_next, live_knockout or live_origin; "":
+ * it did not fail. */
 EXPORT(const char *, live_error, void)
 {
     return err.text;

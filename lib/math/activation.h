@@ -37,8 +37,9 @@ void activate(struct matrix y, struct matrix x, const float *bias, enum activati
 /* x = 1 / (1 + e^-x), element by element. */
 void logistic_row(float *x, size_t count);
 
-/* x = xIELU(x), element by element, with a = softplus(positive) and b = beta + softplus(negative):
- * a x² + beta x where x > 0, else (e^min(x, epsilon) - 1 - x) b + beta x. */
+/* The parameters of xIELU. activate_xielu: x = xIELU(x), element by element, with a =
+ * softplus(positive) and b = beta + softplus(negative): a x² + beta x where x > 0, else (e^min(x,
+ * epsilon) - 1 - x) b + beta x. */
 struct xielu {
     float positive, negative, beta, epsilon;
 };

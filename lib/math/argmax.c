@@ -12,14 +12,15 @@
 enum {
     PART = 1024, /* rows that a thread compares in one round */
     LINE = 64,
-    AHEAD = 16 << 10, /* bytes prefetched ahead */
+    AHEAD = 16 << 10, /* bytes of quantised rows that are prefetched ahead */
     BYTE_MOST = INT8_MAX,
-    COLUMNS_MOST = SUMS_ROOM, /* the most numbers in a row: a buffer of a thread has room for so
-                               * many, and p would be too coarse for many more */
+    COLUMNS_MOST = SUMS_ROOM, /* maximum number of columns: a thread's buffer has room for as many,
+                               * and the quantised vector p would be too coarse for many more */
 };
 
 static const double UP = 1 + 0x1p-20;       /* multiplies a bound by more than rounding can lose */
-static const float LEAST = 0x1p-100f;       /* a row whose numbers are all smaller becomes zeros */
+static const float LEAST = 0x1p-100f;       /* a row whose numbers are all smaller in size is
+                                             * quantised to zeros */
 static const float TO_WHOLE = 0x1.8p23f;    /* adding and subtracting it rounds a float to an
                                              * integer */
 static const double ROUNDING = 2 * 0x1p-24; /* 2 u: twice the relative error of rounding */
@@ -80,8 +81,8 @@ static float rounded_up(double value)
     return (float)(value * UP) + FLT_MIN;
 }
 
-/* Set the bounds of row i. Each number r is off by less than 2^-15, because 1 / s and two products
- * are rounded, and each sum of squares is off by less than n u times the sum. */
+/* Set the bounds of row i. Each computed r = w / s is off by less than 2^-15, because 1 / s and two
+ * products are rounded, and each sum of n squares is off by less than n u times the sum. */
 static void note_norms(struct argmax *argmax, size_t i, float scale, struct squares *sums)
 {
     double columns = (double)argmax->words.in;
@@ -160,7 +161,7 @@ int argmax_init(struct argmax *argmax, struct machine *machine, const struct wei
 struct query {
     struct argmax *argmax;
     const float *x;
-    double scale;       /* the scale t of argmax.h */
+    double scale;       /* the scale t of the vector (argmax.h) */
     double norm, error; /* upper bounds of ‖x‖ and ‖x - tp‖ */
 };
 

@@ -10,7 +10,7 @@
  * u = 2^-24, by Cauchy and Schwarz
  *
  *     |w·x - st q·p|      <= ‖w - sq‖ ‖x‖ + ‖sq‖ ‖x - tp‖
- *     |chain(w, x) - w·x| <= n u / (1 - n u) ‖w‖ ‖x‖ + n times the least normal float
+ *     |chain(w, x) - w·x| <= n u / (1 - n u) ‖w‖ ‖x‖ + n times the smallest normal float
  *
  * where q·p is exact, a sum of integers in 32 bits, and chain(w, x) is the product of `linear`. */
 #pragma once
@@ -26,21 +26,21 @@ struct argmax {
     const struct thread_buffers *buffers; /* [thread] buffers of the machine */
     struct weight words;                  /* the weight [n, V], borrowed */
     size_t stride;                        /* bytes from row to row of `quants`: n, rounded up to
-                                           * cache lines */
+                                           * whole cache lines */
     int8_t *quants;                       /* [V, stride] the quantised rows q, filled up
                                            * with zeros */
     float *scales;                        /* [V] the scales s */
     float *errors;                        /* [V] upper bounds of ‖w - sq‖ + 2 n u ‖w‖ */
     float *norms;                         /* [V] upper bounds of ‖sq‖ */
-    double largest;          /* an upper bound of the largest ‖w‖; infinity: there are no bounds */
-    int16_t *x;              /* [stride] the quantised vector p, filled up with zeros */
-    double *bounds;          /* [V] upper bounds of the products with x */
+    double largest; /* an upper bound of the largest ‖w‖; infinity: there are no bounds */
+    int16_t *x;     /* [stride] the quantised vector p, filled up with zeros */
+    double *bounds; /* [V] upper bounds of the products with x */
     struct argmax_top *tops; /* the row with the largest quantised product in each part of
                               * the rows */
 };
 
-/* Quantise the rows on all threads; if rows are too long, argmax_find always returns false. The
- * arena owns the copy. */
+/* Quantise the rows on all threads; if rows have more than SUMS_ROOM numbers, argmax_find always
+ * returns false. The arena owns the copy. */
 int argmax_init(struct argmax *argmax, struct machine *machine, const struct weight *words,
                 struct arena *arena, struct err *err);
 

@@ -66,19 +66,21 @@ static const double READ_WORK = 4;
 enum {
     TILE_ROWS = 64,    /* rows of x that a kernel reads at a time */
     GROUP_ROWS = 192,  /* rows of x that stay in a cache of unknown size while panels are read */
-    GROUP_MOST = 256,  /* the most rows of x that stay in a cache of known size while panels are
-                        * read */
-    LARGE_GROUP = 512, /* rows of x in a group in all other plans: many rows share a panel */
+    GROUP_MOST = 256,  /* maximum number of rows of x that stay in a cache of known size while
+                        * panels are read */
+    LARGE_GROUP = 512, /* rows of x in a group in plans that need no smaller groups: many rows share
+                        * a panel */
     TILES_GROUP = 256, /* rows of x in a group with AMX, if x is larger than TILES_CACHE bytes */
     TILES_PANELS = 4,  /* panels of one round with AMX, which share the reading of x */
     TILES_CACHE = 512 * 1024,
-    FEW_ROWS = 8, /* with at most so many rows of x, most time goes to reading W, which is read in
+    FEW_ROWS = 8, /* with at most this many rows of x, most time goes to reading W, which is read in
                    * pieces of SLAB_ROWS by SLAB_COLUMNS */
     SLAB_ROWS = 16,
     SLAB_COLUMNS = 768,
-    IN_PLACE_CHUNK = 256, /* terms of a chunk of W read in place: few, as rows of W that are far
-                           * apart evict each other */
-    MANY_ROWS = 384,      /* with at least so many rows of x it pays to copy a panel for one use */
+    IN_PLACE_CHUNK = 256, /* terms of a chunk of W read in place: few, because rows of W that are
+                           * far apart evict each other from the cache */
+    MANY_ROWS = 384,      /* with at least this many rows of x, it pays to copy a panel for one
+                           * use */
     MANY_ROWS_WIDE = 192, /* used in place of MANY_ROWS if rows of W are WIDE floats or more
                            * apart */
     WIDE = 2560,
@@ -100,8 +102,8 @@ enum plan_flags {
     ALIGN = 16,           /* the first panel ends where a cache line begins */
     PREFETCH = 32,        /* while a panel is used, its first tile prefetches the next panel */
     EVENLY = 64,          /* with PREFETCH: each tile prefetches a part of the next panel */
-    GROUPS_IN_TURN = 128, /* all groups of x use a panel, then all use the next; else a group of x
-                           * uses all panels first */
+    GROUPS_IN_TURN = 128, /* all groups of rows of x use a panel before the next panel is used;
+                           * otherwise a group uses all panels before the next group */
 };
 
 /* How a product reads W: in panels of columns, the sum in chunks, x in groups of rows. A round
@@ -164,7 +166,7 @@ static size_t even_group(size_t rows)
     return num_max(1, divide_up(rows, groups * TILE_ROWS)) * TILE_ROWS;
 }
 
-/* Choose the first plan that applies. A product with one row of x needs as long as reading W from
+/* Choose the first plan that applies. A product with one row of x takes as long as reading W from
  * memory. With many rows of x, W is copied panel by panel unless it is packed as panels: rows of W
  * that are kilobytes apart share a few sets of a cache, and quantised rows, packed or not, become
  * floats. */
@@ -179,7 +181,7 @@ static struct plan plan_choose(const struct machine *machine, const struct weigh
     bool tiles = w->pairs && kernels_pair_way(machine->kernels) == PAIRS_BY_TILES;
     bool large = rows * w->in * BF16_BYTES > TILES_CACHE;
     bool in_order = kernels_read_in_order(machine->kernels);
-    /* W in bf16 has half the bytes of panels of floats */
+    /* true: W is stored in bf16, which has half the bytes of panels of floats */
     bool halves = w->rows.data && w->rows.dtype == DTYPE_BF16;
     unsigned evenly = kernels_prefetch_evenly(machine->kernels) ? EVENLY : 0;
     unsigned strips = !cpu_tuning().rows_in_order || w->rows.dtype != DTYPE_F32 ? STRIPS : 0;
@@ -215,7 +217,7 @@ static struct plan plan_choose(const struct machine *machine, const struct weigh
 /* The operations on the sums of a product while the sums are in cache. If y.data or total.data is
  * NULL, that result is not computed. With a total there is no activation. */
 struct epilogue {
-    struct matrix y;     /* becomes activation(sums + bias) */
+    struct matrix y;     /* the result, activation(sums + bias) */
     struct matrix total; /* sums + bias are added to it */
     const float *bias;   /* [columns]; NULL: there is no bias */
     float factor;        /* multiplies the sums; 0: there is no factor */
@@ -285,11 +287,11 @@ struct product {
     struct plan plan;
     size_t threads;
     struct blocking groups, tiles, columns, sum; /* `groups` and `tiles` divide the rows of x */
-    size_t segment;                              /* chunks in a segment of the sum */
+    size_t segment;                              /* number of chunks in a segment of the sum */
     const struct thread_buffers *buffers;        /* [thread] buffers of the machine */
     struct kernel_set kernels[BLOCKING_KINDS][BLOCKING_KINDS]
-                             [BLOCKING_KINDS]; /* by the kinds of blocks of the rows, of the
-                                                * columns, and of the sum */
+                             [BLOCKING_KINDS]; /* indexed by the kind of block of the rows, then of
+                                                * the columns, then of the sum */
 };
 
 /* Return the packed panels of W, which follow each other in memory; NULL: W is not packed. */
@@ -306,7 +308,8 @@ static void fetch_set(struct kernels *kernels, const struct product *p, struct k
     int prefetches = p->plan.flags & PREFETCH ? 1 : 0;
     int columns = shape.pairs ? PAIR_COLUMNS : shape.panels ? PANEL_COLUMNS : 1;
     shape.m = (shape.m + columns - 1) / columns *
-              columns; /* columns beyond the last one of y are ignored */
+              columns; /* rounded up to whole panels: columns beyond the last one of y are
+                        * ignored */
     for (shape.accumulate = 0; shape.accumulate <= (p->sum.count > 1); shape.accumulate++)
         for (shape.prefetch = 0; shape.prefetch <= prefetches; shape.prefetch++)
             kernels_get(kernels, &set->forms[shape.accumulate][shape.prefetch], &shape, p->work);
@@ -391,7 +394,8 @@ struct product_part {
 static void multiply_chunk(const struct product *p, const struct product_part *part, size_t chunk)
 {
     const float *x = matrix_row(p->x, part->at.row) + chunk * p->plan.chunk;
-    size_t tile = part->at.row / TILE_ROWS; /* groups begin where tiles begin */
+    size_t tile = part->at.row / TILE_ROWS; /* index of the group's first tile, because groups begin
+                                             * where tiles begin */
     size_t tiles = (part->sums.rows + TILE_ROWS - 1) / TILE_ROWS;
     bool last = chunk + 1 == p->sum.count;
     size_t share = p->plan.flags & EVENLY ? p->plan.chunk * p->plan.panel_columns / tiles : 0;

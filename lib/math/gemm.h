@@ -1,4 +1,4 @@
-/* gemm.h: y = factor · x · W + b, the product that needs most of the time of a pass.
+/* gemm.h: y = factor · x · W + b, the product in which a pass spends most of its time.
  *
  * Each element is a sum of segments, added in order; a segment is one chain of at most SUM_SEGMENT
  * fused multiply-adds in the order of k. (One chain of thousands would lose digits if large numbers
@@ -15,11 +15,12 @@
 
 struct machine;
 
-/* y [T, out] = activation(x [T, in] · w + bias). y and x must not overlap. */
+/* y [T, out] = activation(factor · x [T, in] · w + bias), with the factor and bias of w. y and x
+ * must not overlap. */
 void linear(struct machine *machine, struct matrix y, struct matrix x, const struct weight *w,
             enum activation activation);
 
-/* y [T, out] = x [T, in] · w + bias, and total [T, out] += y. If y.data is NULL, only the total is
- * computed. */
+/* y [T, out] = factor · x [T, in] · w + bias, with the factor and bias of w, and total [T, out] +=
+ * y. If y.data is NULL, only the total is computed. */
 void linear_add(struct machine *machine, struct matrix total, struct matrix y, struct matrix x,
                 const struct weight *w);

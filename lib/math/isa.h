@@ -1,15 +1,18 @@
-/* isa.h: loops that compilers vectorise, with the same bits for every instruction set: a sum has
- * LANES fixed chains, and fused multiply-adds are written as fmaf. */
+/* isa.h: loops that compilers vectorise, whose results have the same bits on every instruction set:
+ * a sum has LANES fixed chains, and fused multiply-adds are written as fmaf. */
 #pragma once
 
 #include <stddef.h>
 
 #include "base/platform.h"
 
-enum { LANES = 16 }; /* chains of a sum on all processors: the floats of an AVX-512 register */
+enum {
+    LANES = 16
+}; /* number of chains of a sum on all processors: as many as an AVX-512 register
+                      * has floats */
 
-/* Run a statement for each i below `count`, with lane = i modulo LANES: first for multiples of
- * LANES indices, which compilers vectorise, then for the remaining indices. */
+/* Run a statement for each i below `count`, with lane = i modulo LANES: first LANES indices at a
+ * time, in a loop that compilers vectorise, then the remaining indices. */
 #define FOR_LANES(count, ...)                                         \
     do {                                                              \
         size_t whole_ = (count) / LANES * LANES;                      \
@@ -23,7 +26,7 @@ enum { LANES = 16 }; /* chains of a sum on all processors: the floats of an AVX-
         }                                                             \
     } while (0)
 
-/* Add LANES sums pairwise, in the same order for every instruction set. */
+/* Add LANES sums pairwise, in the same order for every instruction set; overwrites `lanes`. */
 static inline float add_lanes(float lanes[LANES])
 {
     for (int i = 0; i < LANES / 2; i++)

@@ -20,7 +20,7 @@ enum {
     KERNELS_MAX = 512,
     WORK_FOR_CODE = 2 * 1024 * 1024, /* multiply-adds for which generating code pays */
     CODE_BYTES = 8 * 1024 * 1024,
-    KERNEL_CODE_MAX = 64 * 1024, /* the most bytes of one kernel's code; the largest that was seen
+    KERNEL_CODE_MAX = 64 * 1024, /* maximum size in bytes of one kernel's code; the largest one seen
                                   * has 12 KiB */
     CODE_ALIGN = 64,
     VECTOR = 16,            /* floats of an AVX-512 register */
@@ -76,7 +76,7 @@ static struct cpu_tuning tuning_of_maker(void)
 {
     if (__builtin_cpu_is("amd"))
         return (struct cpu_tuning){.reads_in_order = true, .rows_in_order = runs(VECTORS_AVX512)};
-    return (struct cpu_tuning){.slow_dots = true, .stalls_on_bursts = true}; /* for Intel */
+    return (struct cpu_tuning){.slow_dots = true, .stalls_on_bursts = true}; /* Intel and others */
 }
 #else
 static bool has_fma(void)
@@ -152,14 +152,15 @@ struct kernel_entry {
 
 struct kernels {
     enum kernel_target target;
-    enum kernel_target code_target; /* `target`; TARGET_C after the code could not be mapped */
+    enum kernel_target code_target; /* equal to `target`, or TARGET_C after memory for code could
+                                     * not be mapped */
     unsigned char *write, *run;     /* two mappings of the memory for code; NULL: it is
                                      * not mapped */
     size_t code_bytes;
     kernel_body *floats; /* the kernel in C for products of floats */
     enum pair_way way;
     bool way_chosen;
-    bool all_code; /* generate code for a kernel with little work as well */
+    bool all_code; /* true: code is generated even for kernels with little work */
     struct hash_index index;
     struct kernel_entry *entries; /* [count] in use, with room for KERNELS_MAX */
     size_t count;
@@ -232,7 +233,7 @@ static kernel_code *generate(struct kernels *kernels, const struct kernel_shape 
     libxsmm_generated_code generated = {
         .generated_code = kernels->write + kernels->code_bytes,
         .buffer_size = KERNEL_CODE_MAX,
-        .code_type = 2, /* the code is machine code */
+        .code_type = 2, /* 2: generate machine code, not assembly */
         .arch = instructions_for(kernels->code_target, shape),
     };
     const libxsmm_gemm_descriptor *descriptor = describe(&blob, shape);

@@ -27,7 +27,10 @@
 #define GENERATES
 #endif
 
-enum { SUM_SEGMENT = 512 }; /* the most products of floats in one chain of a sum (gemm.h) */
+enum {
+    SUM_SEGMENT = 512
+}; /* maximum number of products in one chain of a sum of floats
+                             * (gemm.h) */
 
 /* --- instruction sets ------------------------------------------------------------------------- */
 
@@ -50,17 +53,20 @@ enum kernel_target target_choose(void);
  * maker. */
 struct cpu_tuning {
     bool slow_dots;        /* vdpbf16ps takes longer than the multiply-adds it replaces */
-    bool stalls_on_bursts; /* products wait if much is prefetched at once, as libxsmm's kernels do
-                              with the next panel: they reach three quarters of their peak */
-    bool reads_in_order;   /* memory is read fastest in the order of its addresses; otherwise from
-                              sixteen addresses on different pages at a time */
-    bool rows_in_order;    /* sixteen rows that become columns are read fastest in the order of
-                            * their addresses */
+    bool stalls_on_bursts; /* products wait if much is prefetched at once: libxsmm's kernels, which
+                            * prefetch the next panel in one go, reach three quarters of their peak
+                            * speed */
+    bool reads_in_order;   /* a panel is read fastest in the order of its addresses; if false,
+                            * memory is read fastest from sixteen addresses on different pages at a
+                            * time */
+    bool rows_in_order;    /* sixteen rows that are transposed are read fastest if they are
+                            * adjacent; if false, if they are from sixteen strips */
 };
 
 struct cpu_tuning cpu_tuning(void);
 
-/* For tests: replace the properties; NULL restores them. They change no bit of a float32 result. */
+/* For tests: replace the properties; NULL restores them. The properties change no bit of a float32
+ * result. */
 void cpu_tuning_pretend(const struct cpu_tuning *tuning);
 
 /* --- kernels ---------------------------------------------------------------------------------- */
@@ -71,7 +77,8 @@ struct kernel_shape {
     int accumulate;                   /* 0: C = …, 1: C += … */
     int prefetch;                     /* 0: no prefetch; i: prefetch 1/i of the A of the
                                        * next call */
-    int pairs;  /* 1: the elements of A and B are pairs of bf16 numbers; m is PAIR_COLUMNS */
+    int pairs;  /* 1: the elements of A and B are pairs of bf16 numbers, and m is PAIR_COLUMNS; 0:
+                 * floats */
     int panels; /* 1: A is panels of floats, one after the other, and n is 1
                    (kernels_read_in_order) */
 };
@@ -90,8 +97,10 @@ struct kernel {
     kernel_body *body;
 };
 
-enum { KERNELS_AT_ONCE = 64 }; /* the most kernels that, fetched after kernels_begin, stay valid
-                                * together */
+enum {
+    KERNELS_AT_ONCE = 64
+}; /* maximum number of kernels that stay valid together after one
+                                * kernels_begin */
 
 struct kernels; /* a table of the kernels fetched so far; when it is full, all are removed */
 
@@ -179,9 +188,9 @@ extern const struct vector_loops vectors_avx512, vectors_avx2, vectors_neon;
 const struct vector_loops *vectors_find(enum vector_form form);
 const struct vector_loops *vectors_best(void);
 
-/* tiles_amx multiplies pairs by AMX, which tiles_ask must request from the operating system first;
- * tiles_ask returns false if AMX is refused or missing. A sum adds TILE_PAIRS pairs at a time: the
- * sum of their first products plus the sum of their second products. */
+/* tiles_amx multiplies pairs with AMX, which tiles_ask must request from the operating system
+ * first; tiles_ask returns false if AMX is refused or missing. A sum adds TILE_PAIRS pairs at a
+ * time: the sum of their first products plus the sum of their second products. */
 enum { TILE_PAIRS = 16 };
 kernel_body tiles_amx;
 bool tiles_ask(void);

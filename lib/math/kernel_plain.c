@@ -22,7 +22,7 @@ static inline void add_columns(const struct kernel_shape *shape, const float *re
     memcpy(c, sums, (size_t)columns * sizeof *c);
 }
 
-/* Compute the last columns of a row of C, of which there are fewer than LANES. */
+/* Compute the last columns of a row of C, fewer than LANES. */
 static inline void add_rest(const struct kernel_shape *shape, const float *restrict a,
                             const float *restrict b, float *restrict c, int columns)
 {

@@ -15,7 +15,7 @@ static const double work_worth_threads = 500e3; /* multiply-adds in about 10 µs
                                                  * thread */
 
 /* Iterations of a thread's waiting loop before the thread sleeps: about 100 µs, longer than most
- * times between two loops of a pass. To wake a thread takes 10 µs. */
+ * times between two loops of a pass. Waking a thread takes 10 µs. */
 enum { SPINS = 8000 };
 
 struct worker {
@@ -39,11 +39,11 @@ struct pool {
     struct worker *workers;
     struct loop loop;
     void *context;
-    struct share *shares;     /* [threads] */
+    struct share *shares;     /* [threads] the rounds of each thread */
     atomic_size_t generation; /* incremented for every loop, and when the pool is freed */
     atomic_size_t busy;       /* workers that have not finished this loop */
     atomic_bool closing;
-    pthread_mutex_t mutex; /* for threads that sleep until generation or busy changes */
+    pthread_mutex_t mutex; /* for threads that sleep until `generation` or `busy` changes */
     pthread_cond_t wake, done;
 };
 

@@ -1,7 +1,7 @@
 /* machine.h: threads, kernels and buffers for products.
  *
- * The threads of a pool get the rounds of a loop from a counter; no result depends on which thread
- * runs a round. Threads start at the first loop with enough work.
+ * Each thread of a pool runs its share of the rounds of a loop, then rounds of other threads; no
+ * result depends on which thread runs a round. Threads start at the first loop with enough work.
  *
  *     if (machine_open(&machine, 2, err)) ...
  *     pool_run(machine.pool, (struct loop){.rounds = panels, .work = flops, .round = f}, &panels);
@@ -25,21 +25,21 @@ struct loop {
     void (*round)(void *context, size_t round, size_t thread); /* thread: 0 … threads - 1 */
 };
 
-/* A pool of `threads` threads, POOL_THREADS_MAX at most, including the caller's. */
+/* Make a pool of `threads` threads, at most POOL_THREADS_MAX, including the caller's thread. */
 int pool_open(struct pool **pool, size_t threads, struct err *err);
 void pool_free(struct pool *pool);
 
 size_t pool_threads(const struct pool *pool);
 
-/* Run all rounds; returns when the last one is done. Called by one thread at a time. */
+/* Run all rounds, and return when all are done. Only one thread may call this at a time. */
 void pool_run(struct pool *pool, struct loop loop, void *context);
 
 /* --- the machine ------------------------------------------------------------------------------ */
 
 enum {
     COPY_COLUMNS = 64,               /* columns of a panel that is copied for one use */
-    PANEL_ROWS = 512,                /* the most rows of a copied panel */
-    SUMS_ROOM = 1024 * COPY_COLUMNS, /* floats of each buffer below */
+    PANEL_ROWS = 512,                /* maximum number of rows of a copied panel */
+    SUMS_ROOM = 1024 * COPY_COLUMNS, /* number of floats in each of the thread_buffers */
 };
 
 struct thread_buffers {

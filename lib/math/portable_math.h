@@ -14,11 +14,12 @@
  * error is below a tenth of a unit in the last place. */
 static inline float exp_of_rest(float x, float n)
 {
-    float high = fmaf(n, -0.693359375f, x); /* ln 2 is subtracted in two parts; this step is
+    float high = fmaf(n, -0.693359375f, x); /* n · ln 2 is subtracted in two parts; this step is
                                              * exact */
     float r = fmaf(n, 2.12194440e-4f, high);
     float lost =
-        fmaf(n, 2.12194440e-4f, high - r); /* the rounding error of r: up to a quarter of a unit */
+        fmaf(n, 2.12194440e-4f, high - r); /* the rounding error of r: up to a quarter of a unit in
+                                            * the last place */
     float p = 1.0f / 5040;
     p = fmaf(p, r, 1.0f / 720);
     p = fmaf(p, r, 1.0f / 120);
@@ -29,8 +30,7 @@ static inline float exp_of_rest(float x, float n)
 }
 
 /* e^x with n = round(x / ln 2), within 1 unit in the last place if the result is normal. The result
- * is 0 below e^-87.33, where floats would be subnormal, and infinity above e^88.72; NaN stays
- * NaN. */
+ * is 0 for x < -87.33, where it would be subnormal, and infinity for x > 88.72; NaN stays NaN. */
 static inline float exp_float(float x)
 {
     float rounded = fmaf(x, 1.44269504f, EXP_MAGIC);
@@ -130,7 +130,7 @@ static inline double log_double(double x)
     p = p * s2 + 1.0 / 7;
     p = p * s2 + 1.0 / 5;
     p = p * s2 + 1.0 / 3;
-    /* ln 2 in two parts; the product with the first is exact. */
+    /* e · ln 2 is added in two parts; the product of e and the first part is exact */
     return e * 0x1.62e42fee00000p-1 + (2 * s + (2 * s * s2 * p + e * 0x1.a39ef35793c76p-33));
 }
 
@@ -158,8 +158,8 @@ static inline double wave_series(double r, int first)
     return sum;
 }
 
-/* Compute the sine and cosine of an angle ≥ 0, in radians. π/2 is in two parts, as ln 2 is in
- * exp_double. */
+/* Compute the sine and cosine of an angle ≥ 0, in radians. π/2 is subtracted in two parts;
+ * multiples of the first part are exact. */
 static inline void sine_cosine(double *sine, double *cosine, double angle)
 {
     const double quarter = 1.57079632673412561417e+00;

@@ -1,5 +1,5 @@
-/* precision.h: float32, or bf16: the upper half of a float32. A pair of bf16 numbers has 32 bits;
- * its first number is in the lower half.
+/* precision.h: the precision of numbers: float32, or bf16, which is the upper half of a float32. A
+ * pair of bf16 numbers has 32 bits; its first number is in the lower half.
  *
  *     bf16_pair_row(pairs, floats, 7);             (4 pairs; the second number of the last is 0)
  *     float back = bf16_value((uint16_t)(pairs[0] >> 16));                        (floats[1])
@@ -24,8 +24,9 @@ static inline uint16_t bf16_round(float value)
 {
     uint32_t bits = 0;
     memcpy(&bits, &value, sizeof bits);
-    uint32_t rounded = bits + 0x7fff + (bits >> 16 & 1); /* carries if the lower half rounds up */
-    uint32_t quiet = bits | 0x400000; /* rounding would make infinity or 0 of some NaN */
+    uint32_t rounded = bits + 0x7fff + (bits >> 16 & 1); /* carries into the upper half if that must
+                                                          * be rounded up */
+    uint32_t quiet = bits | 0x400000; /* rounding would turn some NaN into infinity or 0 */
     return (uint16_t)((value != value ? quiet : rounded) >> 16);
 }
 
@@ -48,9 +49,9 @@ static inline size_t bf16_pairs(size_t count)
     return count / 2 + count % 2;
 }
 
-/* bf16_pair_row joins neighbouring numbers of a row to pairs. bf16_pair_rows joins the numbers of
- * two rows in the same column to pairs. bf16_put_second replaces the second number of each pair by
- * the number of a row. */
+/* bf16_pair_row joins neighbouring numbers of a row into pairs. bf16_pair_rows joins the numbers of
+ * two rows in the same column into pairs. bf16_put_second replaces the second number of pair i by
+ * number i of a row. */
 void bf16_pair_row(uint32_t *restrict pairs, const float *restrict row, size_t count);
 void bf16_pair_rows(uint32_t *restrict pairs, const float *restrict first,
                     const float *restrict second, size_t count);

@@ -26,12 +26,13 @@ uint64_t rng_fold_in(uint64_t key, uint64_t number)
     return mix64(splitmix64(key) ^ (number * 0xd1342543de82ef95 + 1));
 }
 
-/* Return the high half of bits · limit, which is nearly uniform and needs no division. */
+/* Return bits · limit / 2^64, rounded down, for 64 random bits: it is nearly uniform and needs no
+ * division. */
 uint64_t rng_below(uint64_t key, uint64_t number, uint64_t limit)
 {
     uint64_t bits = rng_fold_in(key, number);
     uint64_t low = (bits & 0xffffffff) * limit;
-    return ((bits >> 32) * limit + (low >> 32)) >> 32; /* limit < 2^32 */
+    return ((bits >> 32) * limit + (low >> 32)) >> 32; /* does not overflow, because limit < 2^32 */
 }
 
 FOR_EACH_ISA
@@ -48,7 +49,7 @@ void rng_dropout(float *x, size_t count, uint64_t key, uint64_t number, float ra
 
 void rng_dropout_part(float *x, size_t count, size_t first, uint64_t key, float rate)
 {
-    enum { STEPS = 1 << 24 }; /* a float below 1 has this resolution */
+    enum { STEPS = 1 << 24 }; /* floats just below 1 are 1 / STEPS apart */
     const float factor = 1.0f / (1.0f - rate);
     const float limit = rate * (float)STEPS;
     for (size_t i = 0; i < count; i++)
@@ -77,7 +78,7 @@ void twister_begin(struct twister *twister, uint32_t seed)
     twister->next = TWISTER_WORDS;
 }
 
-/* The value of word `i`, mixed with the previous word. */
+/* Return word `i` mixed with the previous word. */
 static uint32_t mixed(const uint32_t *words, unsigned i, uint32_t factor)
 {
     uint32_t before = words[i - 1];
@@ -127,7 +128,7 @@ void twister_renew(struct twister *twister)
     twister->next = 0;
 }
 
-/* Draw as many upper bits as the limit has, until the number is below the limit. */
+/* Draw numbers until one is below the limit: the upper bits of words, as many as the limit has. */
 uint32_t twister_below(struct twister *twister, uint32_t limit)
 {
     unsigned bits = 0;

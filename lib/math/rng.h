@@ -23,9 +23,9 @@ uint64_t splitmix64(uint64_t state);
 uint64_t rng_fold_in(uint64_t key, uint64_t number);
 uint64_t rng_below(uint64_t key, uint64_t number, uint64_t limit);
 
-/* rng_dropout: each element of row `number` becomes 0 with probability `rate` < 1, otherwise x / (1
- * - rate). rng_dropout_part does this for a part of a row, from element `first` on, with other
- * random numbers. */
+/* rng_dropout: each element x of row `number` becomes 0 with probability `rate` < 1, and is
+ * otherwise divided by 1 - rate. rng_dropout_part does this for a part of a row, from element
+ * `first` on, with other random numbers. */
 void rng_dropout(float *x, size_t count, uint64_t key, uint64_t number, float rate);
 void rng_dropout_part(float *x, size_t count, size_t first, uint64_t key, float rate);
 

@@ -57,7 +57,7 @@ static double yarn_share(const struct rotary *rotary, size_t pair)
 double rotary_frequency(const struct rotary *rotary, size_t pair, size_t length)
 {
     double frequency = plain_frequency(rotary, pair, rotary->theta);
-    /* full turns in the length of the training texts */
+    /* number of full turns of the pair over the length of the training texts */
     double waves = rotary->trained_positions * frequency / TURN;
     double share = 1; /* share of `frequency` in the mixture; `frequency` / factor has the remaining
                        * share */

@@ -22,14 +22,17 @@ enum rotary_scaling {
     ROTARY_DYNAMIC,      /* a larger θ for texts longer than `positions` */
     ROTARY_LLAMA3,       /* frequency f for short waves, f / factor for long waves, a mixture
                           * between */
-    ROTARY_YARN,         /* as llama3 with another mixture, and an `amplitude` (Peng et al.,
+    ROTARY_YARN,         /* as ROTARY_LLAMA3, with another mixture and an `amplitude` (Peng et al.,
                           * 2023) */
     ROTARY_LONGROPE,     /* frequency f divided by a list of factors, and an `amplitude` */
     ROTARY_PROPORTIONAL, /* frequency f / factor in the first `turning` pairs; other pairs are not
                           * rotated */
 };
 
-enum { ROTARY_PAIRS_MAX = 128 }; /* the most pairs with longrope: it has a factor for each */
+enum {
+    ROTARY_PAIRS_MAX = 128
+}; /* maximum number of pairs with longrope, which has a factor for
+                                  * each pair */
 
 struct rotary {
     size_t components; /* number of rotated components of a head, even; 0: none */
@@ -44,13 +47,14 @@ struct rotary {
                     * trained_positions */
     double low_frequency, high_frequency; /* llama3: low_freq_factor and high_freq_factor */
     double fast, slow;                    /* yarn: beta_fast and beta_slow */
-    bool exact;            /* yarn: the ends of the mixture are not rounded to pairs */
+    bool exact;            /* yarn: the ends of the mixture are fractional indices of pairs; false:
+                            * they are rounded outwards to whole pairs */
     double amplitude;      /* yarn, longrope: factor of rotated vectors; 0: computed from
                             * `factor` */
     double long_amplitude; /* longrope: the amplitude of texts longer than trained_positions; 0: the
                             * same as `amplitude` */
-    double positions;      /* dynamic: the longest text with an unchanged θ; longrope: the longest
-                            * text */
+    double positions;      /* dynamic: tokens of the longest text with an unchanged θ; longrope:
+                            * tokens of the longest text */
     double trained_positions;
     double growth; /* queries are multiplied by 1 + growth · ln(1 + ⌊position / trained_positions⌋);
                     * 0: queries are not multiplied */
@@ -77,6 +81,6 @@ bool rotary_depends(const struct rotary *rotary, size_t before, size_t length);
  * a text of `length` tokens. Computed in float64 and rounded once. */
 void rotary_fill(struct matrix cos_sin, const struct rotary *rotary, size_t first, size_t length);
 
-/* y = x, whose heads of `width` columns each are rotated; y may be x. */
+/* y = x with each head, which has `width` columns, rotated; y may be x. */
 void rotate(struct matrix y, struct matrix x, size_t width, const struct rotary *rotary,
             struct matrix cos_sin);

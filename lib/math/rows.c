@@ -227,7 +227,7 @@ float max_row(const float *x, size_t count)
     return larger(larger(lanes[0], lanes[2]), larger(lanes[1], lanes[3]));
 }
 
-/* The new x are summed in the order of sum_row. */
+/* The new elements of x are summed in the order of sum_row. */
 FOR_EACH_ISA
 float exp_row(float *x, size_t count, float max)
 {
@@ -277,7 +277,8 @@ bool normalise_row(float *x, size_t count)
 
 /* --- softmax over ranges of rows -------------------------------------------------------------- */
 
-/* The columns of a softmax_range, extended to multiples of SOFTMAX_RANGE_STEP. */
+/* The columns from the first to the last one of a softmax_range, extended to multiples of
+ * SOFTMAX_RANGE_STEP. */
 struct steps {
     size_t first, end;
 };
@@ -431,7 +432,8 @@ void norm_rows_backward(struct matrix dx, struct matrix dy, struct matrix x,
             plain[lane] += scaled;
             weighted[lane] = fmaf(scaled, (in[i] - mean) * factor, weighted[lane]);
         });
-        float mean_plain = norm->rms ? 0 : add_lanes(plain) / columns; /* RMS: no mean */
+        float mean_plain = norm->rms ? 0 : add_lanes(plain) / columns; /* RMS norm: no mean is
+                                                                        * subtracted */
         float mean_weighted = add_lanes(weighted) / columns;
         for (size_t i = 0; i < x.columns; i++) {
             float unit = (in[i] - mean) * factor;

@@ -1,5 +1,5 @@
-/* rows.h: operations on rows, one after another: norm, softmax, sums, and their gradients. Sums
- * have a fixed order, whatever the threads, the batch and the instruction set. */
+/* rows.h: operations on the rows of matrices: norm, softmax, sums, and their gradients. Sums have a
+ * fixed order, which does not depend on threads, the batch or the instruction set. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,10 +9,10 @@
 #include "math/tensor.h"
 
 struct norm {
-    const float *scale; /* [C] */
-    const float *shift; /* [C] added at the end; NULL: nothing is added */
+    const float *scale; /* [C] factors of the columns */
+    const float *shift; /* [C] biases, added at the end; NULL: nothing is added */
     float epsilon;
-    bool rms;     /* the mean is not subtracted */
+    bool rms;     /* an RMS norm: the mean is not subtracted, and counts as 0 */
     float offset; /* added to the scale */
     bool plain;   /* the model has no scales, and all scales are 1 */
 };
@@ -37,14 +37,15 @@ void clip_rows(struct matrix x, float limit);
  * row. */
 void thin_rows(struct matrix x, float deviations);
 
-/* y += factor · x, by fused multiply-adds; prefetches `count` floats at `later`. */
+/* y += factor · x, by fused multiply-adds; prefetches about `count` floats at `later`. */
 void add_scaled_row(float *restrict y, const float *restrict x, size_t count, float factor,
                     const float *later);
 
 enum sines {
     SINES_IN_TURN, /* sine, cosine, sine, … ("Attention is all you need") */
     SINES_HALVES,  /* all sines, then all cosines (as in Marian) */
-    SINES_OFFSET,  /* all sines, then all cosines, of other angles (as in M2M-100) */
+    SINES_OFFSET,  /* all sines, then all cosines, with i / (C/2 - 1) as the exponent of 10000 (as
+                    * in M2M-100) */
 };
 
 /* x[row][2i] += sin((first + row) / 10000^(2i / C)), x[row][2i + 1] += cos(…): the position
@@ -72,7 +73,7 @@ float sum_row(const float *x, size_t count);
 bool softmax_row(float *x, size_t count);
 
 /* The steps of a softmax. max_row: the largest element, ignoring NaN (-infinity if there is none).
- * exp_row: x = e^(x - max); returns the sum of the new x. divide_row: x = x / divisor. */
+ * exp_row: x = e^(x - max); returns the sum of the new elements. divide_row: x = x / divisor. */
 float max_row(const float *x, size_t count);
 float exp_row(float *x, size_t count, float max);
 void divide_row(float *x, size_t count, float divisor);
@@ -85,7 +86,7 @@ bool normalise_row(float *x, size_t count);
  * Each step is done for all rows before the next step: no row waits for its own maximum or sum. The
  * bits are the same as from softmax_row. Elements outside a row's range count as -infinity. */
 
-enum { SOFTMAX_RANGE_STEP = 16 }; /* the number of columns is a multiple of this */
+enum { SOFTMAX_RANGE_STEP = 16 }; /* the number of columns of the rows must be a multiple of it */
 
 /* The columns of a row that a softmax covers: [0, low) and [first, end), at least one column; low
  * <= first. */
@@ -95,15 +96,15 @@ struct softmax_range {
                          * the softmax */
     const float *sink;  /* score of the attention sink, an element without a column; NULL: there is
                          * no sink */
-    float rest;         /* the softmax of the sink, if there is a sink */
+    float rest;         /* the sink's share of the softmax, if there is a sink */
 };
 
-/* Multiply the elements in the range of each row by `scale` and find the largest. Elements outside
- * the range are undefined until softmax_range_apply makes them 0. */
+/* Multiply the elements in the range of each row by `scale` and set `largest` to the largest
+ * product. Elements outside the range are undefined until softmax_range_apply makes them 0. */
 void softmax_range_scale(struct matrix rows, struct softmax_range *ranges, float scale);
 
 /* After softmax_range_scale: replace each row by the softmax over its range and its sink. Returns
- * false if a row has NaN or +infinity there, or no finite number. */
+ * false if the range or the sink of a row has NaN or +infinity, or no finite number. */
 bool softmax_range_apply(struct matrix rows, struct softmax_range *ranges);
 
 /* --- linear attention ------------------------------------------------------------------------- */
@@ -166,5 +167,5 @@ bool cross_entropy_row(float *x, size_t count, uint32_t target, float factor, do
 void nontemporal_copy(float *to, const float *from, size_t count);
 void nontemporal_fill(float *to, size_t count, float value);
 
-/* After this call, other threads see the numbers that this thread has stored. */
+/* After this call, other threads see the numbers that this thread has written past the caches. */
 void nontemporal_fence(void);

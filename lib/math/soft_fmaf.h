@@ -1,5 +1,5 @@
 /* soft_fmaf.h: a fused multiply-add for processors without an instruction for it, and a loop of
- * fused multiply-adds, which live pages replace by vector instructions. */
+ * fused multiply-adds, which lib/live/wasi replaces by vector instructions. */
 #pragma once
 
 #include <math.h>
@@ -7,8 +7,8 @@
 #include <string.h>
 
 /* a · b + c, rounded once: the bits of fmaf, except for the payload of NaN. The product of two
- * floats is exact in double precision. Adding the third would round twice, to double and to float,
- * so the first rounding is to odd, which records in the last bit that digits were lost (Boldo and
+ * floats is exact in double precision. Adding c would round twice, to double and to float, so the
+ * first rounding is to odd, which records in the last bit that digits were lost (Boldo and
  * Melquiond, 2008). The C library changes the rounding mode instead, which is 40 times slower. */
 static inline float soft_fmaf(float a, float b, float c)
 {

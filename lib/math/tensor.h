@@ -28,8 +28,8 @@ struct err;
 /* Allocate a matrix of zeros in an arena; its `data` is NULL if there is no memory. */
 struct matrix matrix_new(size_t rows, size_t columns, struct arena *arena, struct err *err);
 
-/* The stride of a new matrix in floats: an odd number of cache lines, to spread a column over the
- * sets of a cache. */
+/* Return a stride in floats for rows of `columns` floats: an odd number of cache lines, to spread a
+ * column over the sets of a cache. */
 size_t matrix_stride(size_t columns);
 
 static inline float *matrix_row(struct matrix matrix, size_t row)
@@ -48,13 +48,13 @@ static inline struct matrix matrix_rows(struct matrix whole, size_t first, size_
 
 static inline struct matrix matrix_columns(struct matrix whole, size_t first, size_t count)
 {
-    if (first) /* a matrix without data stays NULL */
+    if (first) /* never adds 0 to NULL, the data of an empty matrix */
         whole.data += first;
     whole.columns = count;
     return whole;
 }
 
-/* y [C, T] = the transpose of x [T, C]; y and x must not overlap. (weight.c) */
+/* y [C, T] = the transpose of x [T, C]; y and x must not overlap. Defined in weight.c. */
 void transpose(struct matrix y, struct matrix x);
 
 /* tensor_dense: a tensor of dense row-major floats. tensor_count: the number of elements.

@@ -1,4 +1,4 @@
-/* tiles.c: products of pairs by AMX, in blocks of up to four tiles of 16 rows by 16 columns. */
+/* tiles.c: products of pairs with AMX, in blocks of up to four tiles of 16 rows by 16 columns. */
 #include <string.h>
 
 #include "base/platform.h"

@@ -8,9 +8,9 @@
  *                             side
  *     transpose_words         transposes each block of WORDS by WORDS words in WORDS such vectors
  *     IN_VECTORS              the function attribute that enables the instructions
- *     ROWS_MAX, REGISTERS     the most rows whose sums stay in registers, and the registers of a
- *                             row
- *     FOR_ROWS(DO)            DO(1) up to DO(ROWS_MAX)
+ *     ROWS_MAX, REGISTERS     the maximum number of rows of B whose sums stay in registers, and the
+ *                             number of registers for the sums of one row
+ *     FOR_ROWS(DO)            expands to DO(1) DO(2) … DO(ROWS_MAX)
  *
  * and gets the loops as VECTOR_LOOPS (kernel.h). All instruction sets give the same bits. */
 #pragma once
@@ -23,8 +23,8 @@
 
 enum {
     COLUMNS = REGISTERS * VECTOR_FLOATS, /* columns of A that are multiplied at a time */
-    THIRDS = ROWS_MAX / 3, /* pointers to every third row of B; b_stride gives the two rows after
-                            * each */
+    THIRDS = ROWS_MAX / 3, /* number of pointers to rows of B, one for every third row; b_stride
+                            * leads to the two rows after it */
     STEP = 8,              /* terms of a sum that are added between two prefetches */
     LINE_BYTES = 64,
     LINE_FLOATS = 16,
@@ -178,8 +178,8 @@ IN_VECTORS static ALWAYS_INLINE void multiply_panel(const float *a, const float 
     }
 }
 
-/* With one row of B most time goes to reading A, therefore panels are read and prefetched in the
- * order of their addresses. */
+/* Multiply one row of B by panels. Most time goes to reading A, so panels are read and prefetched
+ * in the order of their addresses. */
 IN_VECTORS static void multiply_row(const struct kernel_shape *shape, const float *a,
                                     const float *b, float *c)
 {
@@ -274,9 +274,9 @@ IN_VECTORS static size_t transpose_blocks(float *to, size_t stride, const struct
     return i;
 }
 
-/* sums[t][row] += row t of x · row, for `groups` groups of VECTOR_FLOATS rows from row `first` on.
- * Returns how many numbers of each row were multiplied. `groups`, `x_rows` and `bytes`, the size of
- * a number, are constants in each call. */
+/* sums[t][row] += row t of x · row `row` of `rows`, for `groups` groups of VECTOR_FLOATS rows from
+ * row `first` on. Returns how many numbers of each row were multiplied. `groups`, `x_rows` and
+ * `bytes`, the size of a number, are constants in each call. */
 IN_VECTORS static ALWAYS_INLINE size_t multiply_groups(float (*sums)[LANES], struct matrix x,
                                                        const struct number_rows *rows, size_t first,
                                                        size_t groups, size_t x_rows, size_t bytes)
@@ -350,15 +350,15 @@ enum {
 
 typedef int32_t integers __attribute__((vector_size(VECTOR_FLOATS * WORD_BYTES)));
 
-/* QUANT_COLUMNS packed rows, by vectors: number = integer · step + less, where the integers are in
- * the bits of `words`. */
+/* QUANT_COLUMNS packed rows, in vectors of rows: number = integer · step + less, where the integers
+ * are in the bits of `words`. */
 struct packed_rows {
     const char *words[QUANT_VECTORS];
     vector steps[QUANT_VECTORS], less[QUANT_VECTORS];
 };
 
-/* What is done with the numbers of packed rows. If `copies`, which is a constant in each call, is
- * true: to[i · columns] = number i; otherwise sums += x · number. */
+/* How the numbers of packed rows are used. If `copies` is true: to[i · columns] = number i;
+ * otherwise sums += x · number. `copies` is a constant in each call. */
 struct packed_use {
     bool copies;
     const float *x;
@@ -400,12 +400,12 @@ static ALWAYS_INLINE void use_advance(struct packed_use *use, size_t numbers)
 }
 
 /* Use the next `packing.numbers` numbers of QUANT_COLUMNS packed rows; return the address after
- * them. `packing` is a constant in each call, unless something takes its address. Most integers are
- * not shifted to the low end of their word: in its place, each is larger by a power of 2, and its
- * step is made smaller by the same factor. Only the last integer of a word is shifted, as its top
- * bit would make it look negative. A fused multiply-add rounds once: if the type subtracts a
- * number, integer · step is exact (at most 5 and 17 binary digits); otherwise the subtracted number
- * is exact. */
+ * them. `packing` is a constant in each call, as long as no code takes its address. Most integers
+ * are not shifted to the low end of their word: in its place, each is larger by a power of 2, and
+ * its step is made smaller by the same factor. Only the last integer of a word is shifted, as its
+ * top bit would make it look negative. A fused multiply-add rounds once: if the type subtracts a
+ * number, integer · step is exact, because they have at most 5 and 17 binary digits; otherwise the
+ * subtracted number is exact. */
 IN_VECTORS static ALWAYS_INLINE const char *use_quants(vector sums[QUANT_VECTORS],
                                                        struct packed_use *use, const char *at,
                                                        struct dtype_packing packing)

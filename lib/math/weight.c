@@ -190,7 +190,8 @@ static void copy_widened(float *to, size_t columns, const struct number_rows *ro
 }
 
 /* Copy the columns of complete strips of packed rows; return how many columns were copied, 0 if the
- * rows are not packed or the piece begins inside a strip or a packed part. */
+ * rows are not packed, or the piece begins inside a strip, or it does not consist of complete
+ * packed parts. */
 static size_t copy_packed(float *to, size_t columns, size_t count, const struct weight *w,
                           struct weight_piece piece)
 {
@@ -293,7 +294,7 @@ static void add_numbers(float (*chains)[LANES], struct matrix x, const struct nu
     size_t done = 0, most = loops ? loops->rows_most : 0;
     for (size_t t = 0; loops && t < x.rows; t += most) {
         done = loops->multiply(chains + t, matrix_rows(x, t, num_min(most, x.rows - t)), &rest);
-        rest.jump = 0; /* the next rows are prefetched only once */
+        rest.jump = 0; /* prefetch the next rows only with the first rows of x */
     }
     for (size_t i = done; i < x.columns; i += TILE) {
         size_t some = num_min(TILE, x.columns - i);
@@ -372,7 +373,8 @@ static void multiply_strips(struct matrix y, struct matrix x, const struct weigh
         rows.at[i] = find_number(w, 0, column + i * strip);
     for (size_t i = 0; i < strip; i++) {
         if (quantised && i + 1 == strip)
-            rows.jump += (LANES - 1) * strip * row_bytes; /* the next columns are read next */
+            rows.jump += (LANES - 1) * strip * row_bytes; /* after the last row of each strip, the
+                                                           * next columns are read */
         gemv_rows(matrix_columns(y, i, y.columns - i), x, &rows, strip);
         for (size_t row = 0; row < LANES; row++)
             rows.at[row] += row_bytes;
@@ -451,7 +453,8 @@ void quants_fill(char *quants, const struct weight *w)
     for (size_t column = 0; column < w->out; column += LANES) {
         struct number_rows rows = weight_number_rows(w, 0, column);
         char *to = quants + column / QUANT_COLUMNS * strip_bytes(w);
-        for (; rows.count < LANES; rows.count++) /* padding: the products are not used */
+        for (; rows.count < LANES; rows.count++) /* the first row fills up the lanes; its products
+                                                  * there are not used */
             rows.at[rows.count] = rows.at[0];
         dtype_pack(to + column % QUANT_COLUMNS / LANES * bytes, QUANT_COLUMNS / LANES * bytes,
                    rows.at, rows.dtype, w->in);

@@ -23,7 +23,8 @@ enum {
     BF16_BYTES = 2,
 };
 
-/* The rows of a tensor that belong to a matrix: blocks of `block` rows, `stride` rows apart. */
+/* The rows of a tensor that belong to a matrix: blocks of `block` rows each. The first block begins
+ * at row `first`, and blocks begin `stride` rows apart. */
 struct row_view {
     size_t first, block, stride;
 };
@@ -54,8 +55,8 @@ struct weight {
     const float *panels;   /* panels of floats [in][PANEL_COLUMNS], perhaps the only form of the
                             * matrix; NULL: none */
     const char *quants;    /* strips of packed quantised rows, preferred to `rows`; NULL: none */
-    const uint32_t *pairs; /* panels of [bf16_pairs(in)][PAIR_COLUMNS], preferred to all forms;
-                            * NULL: none */
+    const uint32_t *pairs; /* panels of bf16 pairs [bf16_pairs(in)][PAIR_COLUMNS], preferred to all
+                            * other forms; NULL: none */
     bool rounded;          /* the numbers have bf16 precision, and products also round x to bf16 */
 };
 
@@ -102,7 +103,7 @@ struct number_rows {
 };
 
 /* Return LANES columns of a matrix that is stored as [out, in], from column `column` on, or fewer
- * at the end of the matrix. Each column is read from its number `row` on. */
+ * at the end of the matrix. Each column is read from row `row` of the matrix on. */
 struct number_rows weight_number_rows(const struct weight *w, size_t row, size_t column);
 
 /* Return number i of a row that is not quantised, as a float. */
@@ -114,8 +115,8 @@ enum { GEMV_ROWS = 12, STRIP_AHEAD = 512 /* bytes prefetched ahead in a strip (g
  * gemv_rows_most(). The result has the bits that `linear` gets before it adds the bias. W is stored
  * as [out, in] and, unless it is quantised, read from memory once. If `strips` is true and the
  * columns can be cut into LANES strips, the strips are read side by side: some processors prefetch
- * more from streams on different pages. gemv_rows multiplies up to LANES rows, and stores the
- * products of a row of x `apart` floats apart. */
+ * more from streams on different pages. gemv_rows multiplies x by up to LANES rows of numbers:
+ * y[t][i · apart] = row t of x · rows[i]. */
 size_t gemv_rows_most(void);
 void gemv(struct matrix y, struct matrix x, const struct weight *w, size_t column, bool strips);
 void gemv_rows(struct matrix y, struct matrix x, const struct number_rows *rows, size_t apart);

@@ -7,7 +7,8 @@
 #include "base/buf.h"
 #include "base/num.h"
 
-/* Some programs write a large negative number for -infinity: numbers below this are masked. */
+/* Some programs write a large negative number for -infinity: numbers below MASKED_BELOW count as
+ * masked. */
 static const float MASKED_BELOW = -1e9f;
 
 /* The largest error of a printed number: half of its last decimal, and rounding to float32. */
@@ -35,9 +36,12 @@ static struct axis_sizes sizes_of(const struct array *array)
 struct difference difference_of(const struct array *ours, const float *theirs, double tolerance,
                                 bool printed)
 {
-    enum { ROWS = 1024 }; /* the largest number of tokens in the median */
-    const bool causal = site_id(ours->site) == SITE_SCORES; /* scores of later keys are not masked
-                                                             * yet */
+    enum {
+        ROWS = 1024
+    }; /* maximum number of tokens in the median; of more tokens, every `step`-th
+                           * is used */
+    const bool causal = site_id(ours->site) == SITE_SCORES; /* scores of keys after the query are
+                                                             * not masked yet: leave them out */
     struct difference d = {0};
     const struct axis_sizes n = sizes_of(ours);
     double off = 0, size = 0, theirs_size = 0, product = 0, medians[ROWS];
@@ -84,7 +88,7 @@ struct difference difference_of(const struct array *ours, const float *theirs, d
 
 enum axis_id { AXIS_HEAD, AXIS_ROW, AXIS_COLUMN, AXES };
 
-/* The orders of axes that are tried, the usual ones first. */
+/* The orders of axes to try, the most usual first. */
 static const unsigned char orders[][AXES] = {
     {AXIS_ROW, AXIS_HEAD, AXIS_COLUMN}, {AXIS_HEAD, AXIS_ROW, AXIS_COLUMN},
     {AXIS_HEAD, AXIS_COLUMN, AXIS_ROW}, {AXIS_ROW, AXIS_COLUMN, AXIS_HEAD},
@@ -97,11 +101,11 @@ struct view {
     size_t size[AXES], stride[AXES]; /* sizes and strides of the other program's tensor */
     const unsigned char *order;
     size_t repeats; /* number of copies of each of our heads in the other tensor */
-    bool tiled; /* true: all heads once, then all again; false: the copies of a head follow each
-                 * other */
-    bool pairs; /* channels of a head are in the order 0, d/2, 1, d/2 + 1, …: rotary pairs */
-    size_t skip[AXES]; /* rows and columns of the other tensor before the first that both tensors
-                        * have */
+    bool tiled;     /* order of the copies of heads; true: 0 1 0 1; false: 0 0 1 1 */
+    bool pairs; /* true: channels of a head are in the order 0, d/2, 1, d/2 + 1, …, with rotary
+                 * pairs side by side */
+    size_t skip[AXES]; /* number of rows and columns of the other tensor before the first one that
+                        * both tensors have */
     size_t lack[AXES]; /* number of our first rows and columns that the other tensor lacks */
     size_t both[AXES];
     const struct named_site *joined; /* the fused module whose output has our columns as a part;
@@ -115,8 +119,7 @@ struct shape {
 
 /* Merge neighbouring axes of an order until they have the sizes of the shape, and write the result
  * as "[T, H·D]". Returns false if the order does not fit. Columns do not merge with heads after
- * them: such an order is a mistake. Tokens merge only if there are `rows` of them, as many as
- * ours. */
+ * them. The axis of tokens merges only if it has `rows` tokens, as many as ours. */
 static bool write_order(char words[64], const struct view *v, const struct shape *shape,
                         const char letters[AXES], size_t rows)
 {
@@ -208,9 +211,9 @@ struct search {
     struct err *err;
 };
 
-/* Compare our numbers with the other tensor's in this view, and keep the view if it is much better
- * than the best one so far. Returns false to stop the search: the numbers agree, or memory is
- * missing. */
+/* Compare our numbers with the numbers of the other tensor in a view, and keep the view if it is
+ * much better than the best view so far. Returns false to stop the search: the numbers agree, or
+ * memory is missing. */
 static bool try_view(struct search *s, const struct view *v, const char *order)
 {
     struct array_match *best = s->best;
@@ -248,8 +251,8 @@ static bool try_view(struct search *s, const struct view *v, const char *order)
     return best->layout && !d.agrees;
 }
 
-/* Try an order of axes with all alignments of its tokens. Returns false to stop the search, as
- * try_view does. */
+/* Try an order of axes with all alignments of its tokens, all orders of rotary pairs and, for
+ * repeated heads, repeated and tiled copies. Returns false to stop the search, as try_view does. */
 static bool try_shifts(struct search *s, struct view v, const char *order, bool is_map)
 {
     bool more_rows = v.size[AXIS_ROW] != s->n.rows;

@@ -32,8 +32,8 @@ const struct attribution_way attribution_ways[ATTRIBUTION_WAYS] = {
 #define MIXER(id) SITE_OF(BRANCH_MIXER, SITE_##id)
 #define LAUREL(id) SITE_OF(BRANCH_LAUREL, SITE_##id)
 
-/* Sites to capture: all rows of values, and of the other sites the row of the position (or all rows
- * if the logit is computed from the mean of all tokens). */
+/* The sites to capture. All rows of values are kept; of the other sites only the row of the
+ * position or, if the logit is computed from the mean of all tokens, all rows. */
 static const enum site captured_sites[] = {
     SITE_RESID_PRE,      SITE_V,          SITE_WEIGHTS,     SITE_CONTEXT,       SITE_ATTN_OUT,
     SITE_LN_1,           SITE_RESID_MID,  SITE_MLP_ACT,     SITE_MLP_OUT,       SITE_LN_2,
@@ -44,8 +44,8 @@ static const enum site captured_sites[] = {
     MIXER(GATE),         MIXER(ATTN_OUT), SITE_EMBEDDING,   SITE_STREAMS,       SITE_MERGED,
     LAUREL(MLP_ACT),     LAUREL(MLP_OUT)};
 
-/* The parts of a layer that read tokens: attention, cross-attention and mixer. Each has its own
- * columns and arrays in the result. */
+/* The parts of a layer that read other tokens: attention, cross-attention and mixer. Each has its
+ * own columns and arrays in the result. */
 enum { OF_TEXT, OF_CROSS, OF_MIXER, READERS };
 
 static const struct {
@@ -67,26 +67,31 @@ struct way {
     struct weights *weights;
     const struct edits *edits; /* edits of the run; NULL: none */
     size_t position;
-    size_t tokens, whole;             /* `tokens`: tokens that the position attends to; `whole`:
+    size_t tokens, whole;             /* `tokens`: number of tokens that are run; `whole`: number of
                                        * tokens of the whole text */
-    const struct tokenized *source;   /* text of the encoder, whose output is treated as given */
+    const struct tokenized *source;   /* text of the encoder, whose output is treated as constant */
     const float *(*rows)[SITE_COUNT]; /* [layer] captured rows; layer 0 also has sites outside of
                                        * layers */
-    size_t (*steps)[SITE_COUNT];      /* numbers from a captured row to the next token's row; 0:
-                                       * only one row was captured */
+    size_t (*steps)[SITE_COUNT];      /* stride, in floats, from a captured row to the next token's
+                                       * row; 0: only one row was captured */
     bool of_all;                      /* true if the logit is computed from the mean of all
                                        * tokens */
-    double *u;                        /* [C] direction in the residual stream that raises the
-                                       * logit */
-    double *copies; /* [N, C] directions in copies of the stream; NULL: there is one stream */
-    double *beside; /* [C] direction in the input of attention, if that is added to its output */
-    double *added;  /* [C] direction in a sublayer's output */
-    double *inner;  /* [I or H · dv] direction at the input of the sublayer's last matrix */
+    double *u;                        /* [C] the direction u: derivative of the logit with respect
+                                       * to the residual stream */
+    double *copies; /* [N, C] derivatives of the logit with respect to copies of the stream; NULL:
+                     * no copies */
+    double *beside; /* [C] derivative with respect to attention's normed input, for layers that add
+                     * this input to the stream */
+    double *added;  /* [C] derivative of the logit with respect to a sublayer's output */
+    double *inner;  /* [I or H · dv] derivative with respect to the input of the sublayer's last
+                     * matrix */
     bool is_split;  /* BY_FEATURE: true once the dictionary's site was reached */
     double bias, edited; /* contributions of biases and of edits in the current stage: embedding, a
                           * layer, or end */
-    struct axis columns[READERS]; /* columns of the result; BY_KEY: of each reader's result */
-    float *cells[READERS];        /* contributions: [stages, layers or layers · heads; columns] */
+    struct axis columns[READERS]; /* columns of each reader's result; unless BY_KEY, only the first
+                                   * is used */
+    float *cells[READERS];        /* [rows, columns] contributions; a row is a stage, a layer or a
+                                   * head */
     struct arena scratch;
     struct err *err;
 };
@@ -276,7 +281,8 @@ static int matrix_back(struct way *way, double *to, const struct weight *w, cons
     return rows ? 0 : -1;
 }
 
-/* Compute the direction in a sublayer's output, and at the input of its last matrix. */
+/* Go back from the stream to a sublayer's output (way->added), and through its last matrix to the
+ * matrix's input (way->inner). */
 static int output_back(struct way *way, size_t layer, const struct sublayer *s,
                        const struct sublayer_weights *w)
 {
@@ -304,8 +310,8 @@ enum {
     TERMS
 };
 
-/* The number of a reader's heads; 0: the model lacks this reader. A mixer of channels counts as one
- * head. */
+/* Return the number of heads of a reader (attention, cross-attention or mixer); 0: the model lacks
+ * this reader. A mixer of channels counts as one head. */
 static size_t heads_of(const struct config *c, size_t reader)
 {
     const enum site context = SITE_OF(readers[reader].branch, SITE_CONTEXT);
@@ -314,7 +320,7 @@ static size_t heads_of(const struct config *c, size_t reader)
                                                                 : site_heads(c, context, 0);
 }
 
-/* The number of columns of heads that come before a reader's heads. */
+/* Return the number of columns for the heads of earlier readers. */
 static size_t columns_before(const struct config *c, size_t reader)
 {
     return reader ? columns_before(c, reader - 1) + heads_of(c, reader - 1) : 0;
@@ -342,7 +348,7 @@ static void put_constants(struct way *way, size_t row)
     way->bias = way->edited = 0;
 }
 
-/* The number of context vectors of a sublayer's attention or mixer. */
+/* Return the number of context vectors of a sublayer's attention or mixer. */
 static size_t count_contexts(const struct sublayer *s)
 {
     return s->mixer ? s->mixer->heads : context_heads(&s->head);
@@ -353,7 +359,7 @@ static size_t width_of_context(const struct sublayer *s)
     return s->mixer ? s->mixer->d_v : context_width(&s->head);
 }
 
-/* The factor by which a gate multiplies a context, from the gate's product z. */
+/* Return the factor by which a gate multiplies a context; z: the gate before its activation. */
 static double gate_factor(enum gate gate, float z)
 {
     const double share = 1 / (1 + exp(-(double)z));
@@ -451,7 +457,7 @@ static size_t expert_columns(const struct config *c)
     return c->mixture.experts + (c->mixture.shared_inner > 0);
 }
 
-/* The number of channels of an expert's output. */
+/* Return the number of channels of an expert's output. */
 static size_t expert_width(const struct config *c)
 {
     return c->mixture.latent ? c->mixture.latent : c->n_embd;
@@ -554,8 +560,8 @@ static int mlp_back(struct way *way, size_t layer, const struct sublayer *s,
     return 0;
 }
 
-/* Complete a site of the stream: add to `id` the branch in which the sublayer reads or writes
- * it. */
+/* Return the site `id` of the stream, in the branch in which the sublayer reads or writes the
+ * stream. */
 static enum site stream_site(const struct sublayer *s, enum site id)
 {
     return SITE_OF(sublayer_stream_branch(s, id), id);
@@ -583,8 +589,8 @@ static int scale_back(struct way *way, size_t layer)
     return 0;
 }
 
-/* Go back through the norm of a sublayer's sum. This is the captured sum or, if none was captured,
- * x + factor · output. */
+/* Go back through the norm of a sublayer's sum. The norm's input is the captured sum or, if none
+ * was captured, x + factor · output. */
 static int sum_back(struct way *way, size_t layer, const struct sublayer *s, const float *x,
                     const struct norm *norm)
 {
@@ -682,7 +688,7 @@ static int copied_back(struct way *way)
     return 0;
 }
 
-/* The row of the active copy of the stream that enters a layer; NULL on failure. */
+/* Return the row of the active copy of the stream that enters a layer; NULL with an error. */
 static const float *active_copy(struct way *way, size_t layer)
 {
     const size_t C = way->config->n_embd, active = copies_of(way)->active;
@@ -805,9 +811,9 @@ static const float *last_stream(const struct way *way)
     return way->rows[last][sublayer_end(&own->sublayers[own->count - 1])];
 }
 
-/* Go back through the dense layer before the logits, norm(act(y · W + b)), from a direction in its
- * output to one in y. Like the divisor of the norm, act(z) / z is treated as constant, so the
- * contributions still sum to the logit. */
+/* Go back through the dense layer before the logits, norm(act(y · W + b)), from the direction u in
+ * its output to the direction in y. Like the divisor of the norm, act(z) / z is treated as
+ * constant, so the contributions still sum to the logit. */
 static int dense_back(struct way *way, double *to, double *direction, const float *y)
 {
     const struct unembed_rule rule = stack_of(way->config, BRANCH_TEXT)->unembed;
@@ -982,7 +988,7 @@ static int tokens_back(struct way *way, const struct tokenized *text)
 
 /* --- report ----------------------------------------------------------------------------------- */
 
-/* Make the columns of a matrix of the report, and its cells, which are zeros. */
+/* Make the columns of one result, and cells of zeros for its contributions. */
 static int make_cells(struct way *way, size_t reader, const struct tokenized *keys,
                       struct arena *arena)
 {
@@ -1163,7 +1169,8 @@ void attribution_add_memory(struct memory *memory, const struct viewer *viewer,
     size_t keys = pair->text.count + pair->source.count;
     const size_t heads = num_max(head_columns(c), c->mixer.heads);
     size_t numbers = by == BY_KEY ? keys * (2 * heads + c->n_embd)
-                                  : 2 * c->n_inner; /* captured rows and results of one layer */
+                                  : 2 * c->n_inner; /* numbers in the captured rows and the results
+                                                     * of one layer */
     if (stack_of(c, BRANCH_TEXT)->unembed.mean)     /* the rows of all tokens are captured */
         numbers += keys * (CAPTURED_SITES * c->n_embd + c->n_inner + keys * c->n_head);
     viewer_add_memory(memory, viewer, &selection, pair, CAPTURE_NOTHING);

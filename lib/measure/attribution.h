@@ -41,7 +41,8 @@ struct attribution_plan {
                                           * with `= resample` */
     const struct dictionary *dictionary; /* the dictionary for BY_FEATURE, which must write to the
                                           * stream */
-    struct layers layers; /* layers to report; none: all layers, the embedding and the final norm */
+    struct layers layers; /* layers to report; none: all layers and, by part, also the embedding and
+                           * the final norm */
 };
 
 struct attribution {
@@ -51,13 +52,15 @@ struct attribution {
 
 /* Run the report's text up to the position, or all of it if the model is not causal, and end the
  * report's text there. Add arrays, owned by the arena, with rows only for the listed layers. By
- * part: [L + 2, H + 4] (with cross-attention 2 H instead of H; with edits one more column). By key:
- * for each layer [H, T] (then cross-attention's [H, S]). By neuron: [L, I]. By expert: [L, E] (E +
- * 1 with a shared expert; NaN in layers without experts). By feature: [1, F + 3]: after the
+ * part: [L + 2, H + 4], with more columns for the heads of cross-attention and of mixers, and one
+ * more column each for per-layer inputs, low-rank branches and edits. By key: for each layer [H,
+ * T], then [H, S] for cross-attention, then a mixer's [heads, T]. By neuron: [L, I]. By expert: [L,
+ * E] (E + 1 with a shared expert; NaN in layers without experts). By feature: [1, F + 3]: after the
  * features the bias and the error of the reconstruction, and the rest of the logit. People also get
  * a table of the largest contributions. Refused as not supported: models without logits or with
- * features that attribution lacks, neurons of models with experts, and experts of models without
- * experts. Refused as usage: edits of logits. */
+ * features that attribution lacks, edits of whole rows, neurons of models with experts or without
+ * MLPs, experts of models without experts, and features that are not of what is added to the
+ * stream. Refused as usage: edits of logits. */
 int attribution_make(struct attribution *attribution, struct report *report,
                      const struct attribution_plan *plan, struct arena *arena, struct err *err);
 

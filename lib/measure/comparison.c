@@ -26,13 +26,14 @@ struct assignment {
     size_t count;
     double *of_row, *of_column; /* dual variables of rows and columns: no cost is below the sum of
                                  * the two */
-    double *least;              /* length of the shortest path to a column */
+    double *least;              /* [count + 1] length of the shortest path to each column */
     size_t *row_of, *before;    /* `row_of`: the row assigned to a column; `before`: the column
                                  * before it on the path */
     bool *seen;
 };
 
-/* Extend paths from the row of a column to all unvisited columns; returns the nearest one. */
+/* Extend paths from the row of a column to all unvisited columns, and return the nearest of these
+ * columns. */
 static size_t step(struct assignment *search, size_t column)
 {
     size_t row = search->row_of[column];
@@ -119,30 +120,30 @@ int assignment_find(size_t *match, const double *costs, size_t count, struct are
 
 /* --- sums ------------------------------------------------------------------------------------- */
 
-/* Sums over the differences of one head between the first run and a run with another setting. */
+/* Sums of the differences of one head between the first run and a run with another setting. */
 struct compared_head {
     double max, sum, kept, overlap;
 };
 
-/* Sums over the differences of one site in another model. */
+/* Sums of the differences of one site between the first model and another model. */
 struct site_sums {
     double off, size;     /* sums of squares: `off` of the differences, `size` of the first model's
                            * values */
     size_t masked_in_one; /* number of values that are infinite in only one of the models */
     size_t finite;        /* number of values that are finite in both models */
-    bool compared;        /* both models have the site with the same size */
+    bool compared;        /* true if both models have the site with the same size */
     float *tokens;        /* [token_count] the relative difference of each token */
     size_t token_count;
 };
 
-/* The selected heads of one layer, of one attention: the text's, the source's or
+/* The selected heads of one attention in one layer: the text's, the encoder's or
  * cross-attention. */
 struct compared_group {
     enum site_branch branch;
     size_t layer, count, channels;
     size_t first;  /* index of its first head among the heads of all groups */
-    double *pairs; /* for models: [runs after the first][count, count] sums of distances over
-                    * queries */
+    double *pairs; /* for models: [runs after the first][count, count] distance of each pair of
+                    * heads, summed over queries */
 };
 
 struct comparison {
@@ -154,9 +155,9 @@ struct comparison {
                                      * groups */
     size_t layers;                  /* number of layers of the model, or of its larger stack */
     size_t queries[SITE_BRANCHES], longest;
-    struct compared_head *of_heads; /* [runs after the first][head_count] */
-    struct site_sums *of_sites;     /* [runs after the first][SITE_COUNT, layers]; layer 0 also for
-                                     * sites outside of layers */
+    struct compared_head *of_heads; /* [runs after the first][head_count] sums of each head */
+    struct site_sums *of_sites;     /* [runs after the first][SITE_COUNT, layers] sums of each site;
+                                     * layer 0 also for sites outside of layers */
     struct arena *arena;            /* owns the report */
     struct arena first, other;      /* `first`: tensors of the first run's pass; `other`: of another
                                      * run's pass */
@@ -164,7 +165,7 @@ struct comparison {
 
 /* --- settings --------------------------------------------------------------------------------- */
 
-/* The weight of a row's sink: 1 less the sum of the row. */
+/* Return the weight of a row's sink: 1 minus the sum of the row's weights, but at least 0. */
 static double sink_of(const float *row, size_t keys)
 {
     double rest = 1;
@@ -173,8 +174,8 @@ static double sink_of(const float *row, size_t keys)
     return fmax(rest, 0);
 }
 
-/* The divisor that renormalises a row: 1 or, if the first key is hidden, the sum of the row's other
- * weights and its sink. */
+/* Return the divisor that renormalises a row: 1 or, if the first key is hidden, the sum of the
+ * row's other weights and its sink. */
 static double whole_of(const float *row, size_t keys, bool has_sinks, size_t hidden)
 {
     double sum = has_sinks && hidden ? sink_of(row, keys) : 0;
@@ -236,7 +237,7 @@ struct pair_loop {
     const struct array *a, *b;
     double *sums; /* [heads, heads] */
     bool has_sinks;
-    size_t hidden; /* number of first queries and keys to leave out */
+    size_t hidden; /* number of queries and of keys to leave out at the beginning: 0 or 1 */
 };
 
 /* Compare a head of the first model with every head of the other, row by row. */
@@ -348,7 +349,7 @@ static int add_tensor(struct comparison *s, size_t run, const struct array *a,
     bool has_sinks = s->config->sinks || s->plan->runs[run].viewer->model.config.sinks;
     struct pair_loop loop = {a, b, group->pairs + (run - 1) * group->count * group->count,
                              has_sinks, s->plan->hide_first};
-    /* the logarithms of a cell cost as much as 16 products */
+    /* the logarithms for one attention weight cost as much as 16 products */
     double work = 16 * (double)group->count * (double)array_cells(a);
     pool_run(s->plan->runs->viewer->machine.pool,
              (struct loop){.rounds = group->count, .work = work, .round = add_pairs}, &loop);
@@ -392,7 +393,8 @@ static struct site_set sites_of(const struct comparison *s, size_t run, bool fir
     return sites;
 }
 
-/* The number of layers that a pass captures: as many as most_cells allows, but at least one. */
+/* Return the number of layers that a pass captures: as many as most_cells allows, but at least
+ * one. */
 static size_t layers_at_once(const struct comparison *s, const struct text_with_source *pair)
 {
     double most = s->plan->most_cells ? (double)s->plan->most_cells : CELLS_KEPT;
@@ -466,7 +468,8 @@ static int compare_text(struct comparison *s, size_t text, struct err *err)
 
 /* --- report of settings ----------------------------------------------------------------------- */
 
-/* Add the row of one head, or for index 0 the row of all heads together. */
+/* Add a row to the table of settings: for index 0, of all heads together; else of head index -
+ * 1. */
 static void put_setting(struct table_rows *rows, const struct comparison *s, const char *name,
                         size_t index)
 {
@@ -489,7 +492,7 @@ static void put_setting(struct table_rows *rows, const struct comparison *s, con
         }
     size_t head = index ? index - 1 - group->first : 0;
     head = s->plan->selection->heads ? s->plan->selection->heads[head] : head;
-    bool named = has_encoder(s->config); /* labels also name the attention of the head */
+    bool named = has_encoder(s->config); /* true: labels also name the kind of attention */
     const char *part = named && index ? attention_branches[group->branch].name : "";
     const char *label = name;
     if (index)
@@ -539,7 +542,7 @@ static int report_settings(struct report *report, const struct comparison *s, st
     report->about = buf_keep(&about, arena, err);
     report->tables = table;
     report->table_count = 1;
-    report->has_encoder = true; /* set even without an encoder: keys are tokens of the text */
+    report->has_encoder = true; /* even without an encoder: keys are tokens of the text */
     if (s->plan->pair_count == 1)
         report->text = s->plan->pairs[0].text;
     return err_if(err->kind);
@@ -567,7 +570,8 @@ static double median_of(struct site_sums *sums)
     return ((double)sums->tokens[(count - 1) / 2] + (double)sums->tokens[count / 2]) / 2;
 }
 
-/* The name of another run's model, if several models are compared with the first; else NULL. */
+/* Return the name of another run's model if several models are compared with the first; else
+ * NULL. */
 static const char *name_of(const struct comparison *s, size_t run)
 {
     return s->plan->run_count > 2 ? s->plan->runs[run].name : NULL;
@@ -577,7 +581,7 @@ static const char *name_of(const struct comparison *s, size_t run)
  * between a head and the same head, and between the head and its match. A missing number is
  * COLUMN_MISSING or NaN. */
 struct distance {
-    const char *model, *site; /* model: NULL if there is only one other model */
+    const char *model, *site; /* `model`: name of the other model; NULL: there is only one */
     long long layer, head, match, masked_in_one;
     double of_all, of_match, median;
 };
@@ -643,7 +647,7 @@ static void put_site(struct table_rows *data, struct table_rows *shown, const st
     rows_next(shown);
 }
 
-/* Add the heads of another model: as rows of the data, and of a table for people. */
+/* Add a row for each head of another model to the data, and to a table for people. */
 static int put_heads(struct table_rows *data, struct table_rows *shown, const struct comparison *s,
                      size_t run)
 {
@@ -699,7 +703,7 @@ static int make_distances(struct table *tables, const struct comparison *s, stru
         if (rows_finish(&shown[0], &heads, "heads", "head") ||
             rows_finish(&shown[1], &sites, "sites", "site"))
             return -1;
-        if (s->head_count > 0) { /* without heads, the table has no columns */
+        if (s->head_count > 0) { /* a table without heads has no columns to hide */
             shown[0].columns += keys;
             shown[0].count -= keys + 2;
         }
@@ -714,7 +718,8 @@ static int make_distances(struct table *tables, const struct comparison *s, stru
     return 0;
 }
 
-/* Add a matrix of another model. `model` is its name for the title; NULL: there is only one. */
+/* Add a matrix of another model. `model` is its name for the title; NULL: there is only one other
+ * model. */
 static int add_map(struct report *report, struct array map, const char *model, struct arena *arena,
                    struct err *err)
 {
@@ -724,7 +729,7 @@ static int add_map(struct report *report, struct array map, const char *model, s
     return report_add_array(report, &map, arena, err);
 }
 
-/* Add a matrix, layers by heads, with the distances of the heads of an attention. */
+/* Add a matrix (layers by heads) of the distances of one attention's heads. */
 static int draw_heads(struct report *report, const struct comparison *s, size_t run,
                       enum site_branch branch, struct arena *arena, struct err *err)
 {
@@ -934,7 +939,8 @@ void comparison_add_memory(struct memory *memory, const struct comparison_plan *
         most.during = fmax(most.during, other.during);
     }
     const struct site_set sites = selection.sites;
-    for (size_t i = 0; i < plan->pair_count && s.of_models; i++) /* a number for each token */
+    for (size_t i = 0; i < plan->pair_count && s.of_models; i++) /* a relative difference for each
+                                                                  * token */
         for (enum site site = site_first(sites); site != SITE_END; site = site_after(sites, site))
             memory->held += 2 * sizeof(float) * (double)(plan->run_count - 1) *
                             (double)plan->pairs[i].text.count * (double)site_layers(config, site);

@@ -3,7 +3,7 @@
  *
  * Settings: maximum and mean |a - b| of each head's context; `kept`, the first run's weight on keys
  * with a weight above 0 in the other run; `overlap`, the sum over keys of the smaller weight. A
- * setting applies to all layers: differences accumulate. Of an encoder-decoder, all three
+ * setting applies to all layers: differences accumulate. In an encoder-decoder, all three
  * attentions are compared.
  *
  * Models: the Jensen-Shannon distance of each head's attention (root of the divergence in bits, 0
@@ -24,7 +24,8 @@
 struct comparison_run {
     struct viewer *viewer; /* the model; for settings, its mechanism and edits are replaced */
     const char *name;      /* name of the settings, like "window:8 edited", or of the model */
-    const struct mechanism *mechanism; /* NULL: the runs are of different models */
+    const struct mechanism *mechanism; /* the attention pattern of this run; NULL: the runs are of
+                                        * different models */
     bool edited;                       /* true: each text is run with its edits */
     bool equal_weights; /* true if the weights equal the first model's; the report says so */
 };
@@ -38,7 +39,7 @@ struct comparison_plan {
     const struct progress_sink *progress; /* counts texts; NULL: none */
     bool hide_first;   /* leave out the first token and the attention to it, and renormalise */
     bool draws;        /* for models: add matrices for figures; data output has no such matrices */
-    size_t most_cells; /* largest number of values to capture in a pass, which captures at least one
+    size_t most_cells; /* maximum number of values to capture in a pass, which captures at least one
                         * layer; 0: 2^26 */
 };
 
@@ -50,8 +51,9 @@ int comparison_check_models(const struct model *a, const struct model *b, struct
 int comparison_make(struct report *report, const struct comparison_plan *plan, struct arena *arena,
                     struct err *err);
 
-/* match[i] = the column for row i of costs [count, count], one to one, with the smallest sum (Kuhn,
- * 1955; Munkres, 1957), in count³ steps. Row i gets column i unless that costs more. */
+/* Match rows and columns of costs [count, count] one to one, with the smallest sum of costs (Kuhn,
+ * 1955; Munkres, 1957), in count³ steps: match[i] becomes the column of row i. Row i gets column i
+ * unless that costs more. */
 int assignment_find(size_t *match, const double *costs, size_t count, struct arena *arena,
                     struct err *err);
 

@@ -79,7 +79,7 @@ struct contact_pass {
     const uint32_t *ids; /* [count] token ids of the residues */
     size_t count;
     double *sums;    /* [count, count] sums of the regression, one for each pair of residues */
-    double *margins; /* [count] sums of the rows of a map */
+    double *margins; /* [count] sums of the rows of a map plus its transpose */
 };
 
 /* Add the map of a head to the regression: w · (s - r · rᵀ / Σ r), where s = a + aᵀ without <cls>
@@ -137,8 +137,8 @@ static int make_array(struct report *report, const double *sums, float bias, str
     return values ? report_add_array(report, &array, arena, err) : -1;
 }
 
-/* Add a table of the most probable pairs, the most probable first; among equal pairs, the one with
- * the earlier residues. */
+/* Add a table of the most probable pairs, the most probable first; pairs of equal probability are
+ * in the order of their residues. */
 static int make_table(struct report *report, size_t top, struct arena *arena, struct err *err)
 {
     const struct array *array = report->arrays;

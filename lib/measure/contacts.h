@@ -14,7 +14,7 @@
 enum { CONTACT_APART = 6 };
 
 struct contact_head {
-    const float *weights; /* [layers · heads] */
+    const float *weights; /* [layers · heads] weight of each head's map in the regression */
     float bias;
     struct selection selection; /* selects the maps of all layers */
 };

@@ -17,10 +17,10 @@
 struct pairing {
     const struct dumped *theirs;
     const struct named_site *name;
-    struct named_site own; /* the same name, with the site that it means in this dump */
+    struct named_site own; /* a copy of `name` with the site that the name means in this dump */
     struct array_match found;
     double tolerance;
-    double bf16; /* largest difference of our pass in bf16 / our largest number */
+    double bf16; /* largest difference between our pass and our pass in bf16 / our largest number */
     bool sum_differs;
     size_t order, index;
 };
@@ -31,7 +31,7 @@ struct divergence {
     struct pairing *pairs; /* [count] in the order of the pass */
     size_t count, agreeing;
     size_t first;       /* index of the first pair that differs; `count`: all agree */
-    struct buf unknown; /* names that are not known, each once */
+    struct buf unknown; /* list of names in the dump that are not known, each once */
     size_t unknown_count;
     struct hash_table unknown_names;
     struct report ours, bf16;
@@ -41,7 +41,7 @@ struct divergence {
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* Note a name that is not known, once, with L in place of the numbers of layers. */
+/* Add a name that is not known to the list, once, with L in place of layer numbers. */
 static int note_unknown(struct divergence *d, const char *name, const char *why)
 {
     enum { LISTED = 12 };
@@ -65,8 +65,8 @@ static int note_unknown(struct divergence *d, const char *name, const char *why)
     return hash_table_put(&d->unknown_names, text, strlen(text), 0, d->err);
 }
 
-/* True if a log says that a tensor is rotated. In a log, the product that makes queries or keys and
- * the rotated vector have the same name; of several results, the last counts. */
+/* True if a log says that a tensor is rotated. In a log, the product that makes queries or keys has
+ * the same name as the rotated vector. If several tensors belong to one site, the last is used. */
 static bool is_rotated(const struct dumped *theirs)
 {
     return theirs->op && strncmp(theirs->op, "ROPE", 4) == 0;
@@ -90,7 +90,7 @@ static int find_pairs(struct divergence *d)
             bool turns = of_q && stack_head(d->config, BRANCH_TEXT, n->layer)->rotary;
             if (theirs->op && turns && !is_rotated(theirs)) {
                 if (n->other == SITE_PASS_END || strcmp(theirs->op, "SCALE") == 0)
-                    continue; /* a result between two sites is not compared */
+                    continue; /* an intermediate result, which is at no site of ours */
                 pair.own.site = n->other;
             }
             if (theirs->op && turns)
@@ -139,7 +139,7 @@ static double tolerance_of(const struct divergence *d, const struct dumped *thei
     const enum dtype dtype = theirs->entry.dtype;
     if (d->plan->tolerance > 0)
         return d->plan->tolerance;
-    if (theirs->is_printed) { /* llama.cpp keeps keys and values in float16 */
+    if (theirs->is_printed) { /* a log of llama.cpp, which keeps keys and values in float16 */
         const struct weights *weights = &d->plan->viewer->model.weights;
         for (size_t i = 0; i < weights->parameter_count; i++) {
             const struct safetensors_entry *entry = weights_parameter(weights, i).entry;
@@ -184,8 +184,8 @@ static bool agrees(const struct pairing *p)
     return p->found.difference.agrees && !p->sum_differs;
 }
 
-/* Align a tensor of the dump with our tensor of the site that its name means, or with another site
- * of ours that agrees. */
+/* Align a tensor of the dump with our tensor of the site that its name means or, if the two do not
+ * agree, of the other site that the name may mean. */
 static int align_pair(struct divergence *d, struct pairing *p)
 {
     struct array_match other = {0};
@@ -280,8 +280,8 @@ struct diagnosis {
     size_t count, tried;
 };
 
-/* For each stack, find the first layer that may have the mistake: the first one after the sites
- * that agree. */
+/* For each stack, find the first layer that may have the mistake: the layer of the last site before
+ * the first difference, or the next layer if this site ends its layer. */
 static struct trial_range range_of(const struct divergence *d)
 {
     const struct pairing *first = &d->pairs[d->first];
@@ -403,8 +403,8 @@ static int diagnose(struct divergence *d, struct diagnosis *found)
                      ", in layer %zu alone", p->own.layer);
         }
     }
-    for (size_t i = 1; i < found->count; i++) /* choose the mistake with which most sites agree, the
-                                               * first of several */
+    for (size_t i = 1; i < found->count; i++) /* choose the mistake with which most sites agree; of
+                                               * several, the first */
         if (found->list[i].agreeing > found->list[0].agreeing) {
             struct suspect best = found->list[i];
             memmove(found->list + 1, found->list, i * sizeof *found->list);
@@ -448,8 +448,8 @@ static bool is_right(const struct divergence *d, enum site site, size_t layer)
     return found && right == found;
 }
 
-/* Find the sublayer of a layer that has a product; NULL: there is none, or a norm or a rotation
- * changes its result. */
+/* Find the sublayer that computes a product in the layer of `p`; NULL: there is none, or a norm or
+ * a rotation changes the product. */
 static const struct sublayer *sublayer_with(const struct divergence *d, const struct pairing *p,
                                             const struct site_product *product)
 {
@@ -467,7 +467,8 @@ static const struct sublayer *sublayer_with(const struct divergence *d, const st
     return NULL;
 }
 
-/* True if the input of a product agrees with the dump. */
+/* True if the dump has the input of a product, or everything from which the input is made, and it
+ * agrees. */
 static bool reads_right(const struct divergence *d, const struct pairing *p,
                         const struct site_product *product)
 {

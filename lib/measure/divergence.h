@@ -22,8 +22,9 @@ struct divergence_plan {
     const struct dump *dump;
     const struct site_names *names;
     double
-        tolerance; /* 0: 1e-4 for float32 and float64, 1e-2 for float16 and logs, 5e-2 for bfloat16
-                    * and logs of quantised weights */
+        tolerance; /* largest difference / our largest number for which tensors agree; 0: 1e-4 for
+                    * float32 and float64, 1e-2 for float16 and logs, 5e-2 for bfloat16 and logs of
+                    * quantised weights */
     bool full;     /* true: show all sites to people; false: only sites near the first difference */
     const struct progress_sink *progress; /* counts the mistakes that are tried; NULL: none */
 };

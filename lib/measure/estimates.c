@@ -159,11 +159,12 @@ struct edge_walk {
     double *effects;
     struct matrix changes;   /* [writers, T·C] how each writer's patch changes the stream, at all
                               * tokens */
-    struct matrix gradients; /* [readers of a sublayer, T·C] gradients at their inputs */
+    struct matrix gradients; /* [readers of a sublayer, T·C] gradients at the readers' inputs */
 };
 
-/* Set y to to - from. In y each of `heads`, which may be side by side in `values`, has its own rows
- * and columns, with zeros elsewhere: y · W_O is then each head's contribution to the stream. */
+/* Fill y with the differences to - from. In y each of `heads`, which may be side by side in
+ * `values`, has its own rows and columns, with zeros elsewhere: y · W_O is then each head's
+ * contribution to the stream. */
 static void subtract(struct matrix y, const struct estimate_values *values, size_t layer,
                      size_t heads)
 {

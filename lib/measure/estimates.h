@@ -1,16 +1,17 @@
 /* estimates.h: first-order estimates of patches (attribution patching): to first order, a patch
- * changes the answer's logit by Σ (value in its place - value) · gradient, at the run that is
- * patched. One pass and one walk back (pass/back.h) estimate all patches of a site.
+ * changes the answer's logit by Σ (new value - old value) · gradient, with the gradient of the run
+ * that is patched. One pass and one walk back (pass/back.h) estimate all patches of a site.
  *
  *     struct estimate_plan plan = {&viewer, &question, text, .values = {.from = …, .to = …}};
  *     if (estimate_cells(effects, &plan, SITE_CONTEXT, columns, err)) ...
  *
  * An edge (edge attribution patching; Syed et al., 2023) leads from a writer to a later reader of
  * the stream: the patch changes the writer's output at all tokens, but only for the reader and its
- * norm. Writers are the embedding, each head (its context times its rows of the output matrix; two
- * heads with one context are one, with its norm) and each MLP, times the multiplier of their
- * sublayer; readers are queries, keys and values of each query head, each MLP, and the logits.
- * Edges that leave a writer add up to the estimate of its patch. */
+ * norm. Writers are the embedding, each head (its context times its rows of the output matrix; in
+ * differential attention, the two heads that make one context are one writer, and the context is
+ * the normed one) and each MLP, times the multiplier of their sublayer; readers are queries, keys
+ * and values of each query head, each MLP, and the logits. Edges that leave a writer add up to the
+ * estimate of its patch. */
 #pragma once
 
 #include "lens/viewer.h"
@@ -32,8 +33,8 @@ struct estimate_plan {
     struct estimate_values values;        /* values of the site; for edges, of context_out */
     struct estimate_values outs, streams; /* for edges: `outs` are values of mlp_out, `streams` of
                                            * resid_pre */
-    size_t steps; /* for edges: the gradients are the mean of runs of `text` with the rows of tokens
-                   * text + k / steps · (other - text), for each k from 0 to steps - 1 */
+    size_t steps; /* for edges: number of runs whose gradients are averaged. Run k, from 0 to steps
+                   * - 1, has the token rows text + k / steps · (other - text) */
     const struct text *other; /* for edges: another text of as many tokens */
 };
 
@@ -44,7 +45,7 @@ int estimate_cells(double *effects, const struct estimate_plan *plan, enum site 
 
 /* The sublayers of a model as writers and readers. */
 struct edges {
-    const struct edge_part *parts; /* [count] */
+    const struct edge_part *parts; /* [count] one for each sublayer */
     size_t count, writers, readers;
 };
 

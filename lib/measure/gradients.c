@@ -13,10 +13,10 @@
 struct taken {
     const struct gradient_walk *walk;
     const struct tape *tape;
-    struct watch watch; /* the selected sites, SITE_ATTENTION_GRADIENT among them */
+    struct watch watch; /* the selected sites, including SITE_ATTENTION_GRADIENT */
 };
 
-/* Give weights times their gradient to the sink. */
+/* Pass the product of the attention weights and their gradient to the sink. */
 static int take_product(const struct taken *taken, const struct announcement *weights,
                         struct err *err)
 {
@@ -53,7 +53,7 @@ static int take(void *context, const struct announcement *announced, struct err 
                : 0;
 }
 
-/* Refuse a point without a gradient, unless it is selected by `all`. */
+/* Refuse a selected site without a gradient, unless `all` sites are selected. */
 static int check_points(const struct watch *watch, const struct gradient_walk *walk,
                         struct err *err)
 {
@@ -88,8 +88,8 @@ static int watch_selected(struct watch *watch, const struct gradient_walk *walk,
     return 0;
 }
 
-/* The bytes of a tape of a pass (with `streams`: of a tape that keeps only the streams), and of the
- * walk back, which holds two of the largest values of a layer at a time. */
+/* Return the bytes of a pass's tape (with `streams`: of a tape that keeps only the streams), and of
+ * the walk back, which holds two of the largest values of a layer at a time. */
 static double bytes_of_pass(const struct config *c, size_t tokens, size_t sources, bool streams)
 {
     double floats = 0;

@@ -19,20 +19,22 @@ struct logit_term {
 struct gradient_walk {
     struct viewer *viewer;
     const struct text *text;
-    struct question *question; /* answer -1 becomes the most likely token; NULL: `terms` are the
-                                * sum */
+    struct question *question; /* asks for the logit, or the difference of two; answer -1 becomes
+                                * the most likely token; NULL: the sum of `terms` is used */
     const struct logit_term *terms;
     size_t term_count;
     bool only_value;                   /* compute only `value`: do not walk back */
-    const struct selection *selection; /* the sites whose gradients the sink gets */
-    tap_sink sink;                     /* gets gradients, in the reverse order of the pass, and
-                                        * SITE_ATTENTION_GRADIENT before the weights; NULL: none */
+    const struct selection *selection; /* the sites whose gradients the sink receives */
+    tap_sink sink;                     /* receives gradients, in the reverse order of the pass, with
+                                        * SITE_ATTENTION_GRADIENT before the weights; NULL: no
+                                        * sink */
     void *context;
-    reader_sink *reader;                    /* as in pass/back.h; NULL: none */
+    reader_sink *reader;                    /* called for each reader, as in pass/back.h; NULL: not
+                                             * called */
     struct arena *arena;                    /* owns the tape */
     double value;                           /* result: the sum of logits */
-    struct matrix token_rows[BRANCH_CROSS]; /* result: gradients of rows of tokens, as in
-                                             * pass/back.h */
+    struct matrix token_rows[BRANCH_CROSS]; /* result: gradients of the embedding rows of tokens, as
+                                             * in pass/back.h */
 };
 
 /* Run the pass, and walk back from the sum of logits. Refused: models without logits, what
@@ -48,9 +50,9 @@ struct gradient_plan {
 };
 
 /* Make the report of a text. Its arrays, such as `gradient.h.0.q`, have the shapes of the sites,
- * and gradients in place of values. With the embedding there is also `gradient.token_rows`:
- * gradients of the rows of the table of tokens, scaled. `h.0.attention_gradient` is weights times
- * gradient. Refused as by gradient_walk. */
+ * and gradients in place of values. If the embedding is selected, there is also
+ * `gradient.token_rows`: the gradients of the scaled rows of the token table.
+ * `h.0.attention_gradient` is weights times gradient. Refused as by gradient_walk. */
 int gradients_make(struct report *report, struct gradient_plan *plan,
                    const struct text_with_source *pair, struct arena *arena, struct err *err);
 

@@ -381,7 +381,7 @@ int atlas_add(struct atlas *atlas, const struct atlas_text *text, struct err *er
     return 0;
 }
 
-/* --- parts ------------------------------------------------------------------------------------ */
+/* --- segments --------------------------------------------------------------------------------- */
 
 static int merge_head(struct atlas *atlas, size_t index, struct atlas_head *segment,
                       struct err *err)
@@ -540,7 +540,7 @@ static void expect(struct state *state, const char *field, uint64_t number, uint
 }
 
 /* Write `number`, or read a number and return it. If the number that is read is outside of [least,
- * most], the state has an error. Returns 0 if there are no more bytes. */
+ * most], the state has an error. Returns 0 after any error, such as too few bytes. */
 static uint64_t transfer_number(struct state *state, const char *field, uint64_t number,
                                 uint64_t least, uint64_t most)
 {

@@ -2,10 +2,11 @@
  *
  * For each head: a histogram of the largest weight of each text, examples of texts by that weight,
  * and the most frequent pairs of a query and the key with its largest weight. A text's largest
- * weight, and pairs, leave out the first token of the text, as a query and as a key, and tokens
- * that begin texts. Examples are sampled by intervals of this weight, each with equally many of the
- * first texts (the warm-up). The highest interval keeps the texts with the largest weights, the
- * others keep the texts with the largest hashes of their numbers. A text of one token is ignored.
+ * weight, and pairs, leave out the first token of the text, as a query and as a key, and every key
+ * that is the token that begins texts. Examples are sampled by intervals of the largest weight,
+ * each with equally many of the first texts (the warm-up). The highest interval keeps the texts
+ * with the largest weights, the others keep the texts with the largest hashes of their numbers. A
+ * text of one token is ignored.
  *
  * Threads read the rows of different texts at once; texts are added one after another, in their
  * order: the result has the same bits with any number of threads. A corpus is read in segments,
@@ -15,7 +16,7 @@
  *     if (atlas_open(&atlas, layers, heads, err)) ...
  *     struct atlas_text text = {.ids = ids, .count = count, .number = number};
  *     if (atlas_text_init(&text, &atlas, &arena, err)) ...
- *     atlas_see(&text, &row)                            of each row of the text's weights
+ *     atlas_see(&text, &row)                            for each row of the text's weights
  *     if (atlas_add(&atlas, &text, err)) ...
  *     if (atlas_merge(&atlas, &next_segment, err)) ...
  *     atlas_release(&atlas);
@@ -30,13 +31,13 @@
 
 enum {
     ATLAS_BINS = 50,                              /* bins of the histogram, from 0 to 1 */
-    ATLAS_KEYS_MAX = 64,                          /* largest number of entries of a query */
+    ATLAS_KEYS_MAX = 64,                          /* maximum number of entries of a query */
     ATLAS_ENTRY_UNIT = 10000,                     /* weights in entries are rounded to multiples of
                                                    * 1 / ATLAS_ENTRY_UNIT */
     ATLAS_KEY_SHIFT = 14,                         /* an entry is key << 14 | weight; an entry of 0
                                                    * is empty */
-    ATLAS_ENTRY_MAX = (1 << ATLAS_KEY_SHIFT) - 1, /* larger weights, which edits can make, are cut
-                                                   * to this */
+    ATLAS_ENTRY_MAX = (1 << ATLAS_KEY_SHIFT) - 1, /* maximum weight in an entry; larger weights,
+                                                   * which edits can make, are cut to it */
     ATLAS_TOKENS_MAX = 1 << (32 - ATLAS_KEY_SHIFT),
 };
 
@@ -45,18 +46,21 @@ struct arena;
 
 struct atlas_plan {
     size_t intervals; /* number of intervals, with equally many texts of the warm-up; at least 1 */
-    size_t samples;   /* number of examples of each interval except the highest */
-    size_t top_samples; /* number of examples of the highest interval: the largest weights */
-    size_t keys;        /* largest number of entries of a query, at most ATLAS_KEYS_MAX */
-    double floor;       /* smallest weight of an entry */
-    size_t warm_up;     /* number of texts whose maxima set the intervals */
+    size_t samples;   /* maximum number of examples of each interval except the highest */
+    size_t top_samples; /* maximum number of examples of the highest interval: the largest
+                         * weights */
+    size_t keys;        /* maximum number of entries of a query, at most ATLAS_KEYS_MAX */
+    double floor;       /* minimum weight of an entry */
+    size_t warm_up;     /* number of texts whose largest weights set the intervals */
     uint64_t seed;
 
-    /* Sample as HeadVis does: take no examples from the warm-up, whose texts are otherwise held for
-     * this; use a reservoir (Vitter's algorithm R) for each interval except the highest, in one
-     * segment only; and sums of the weights after copies, and of the first query. */
+    /* Sample as HeadVis does: take no examples from texts of the warm-up, which are otherwise held
+     * until the intervals are known; fill each interval except the highest by a reservoir (Vitter's
+     * algorithm R), which needs a corpus of one segment; also sum the weights on tokens after
+     * copies, and the first query's weight on itself and its entropy. */
     bool of_headvis;
-    long long bos; /* id of the token that begins texts, which is no key of pairs; -1: none */
+    long long bos; /* id of the token that begins texts, which is never the key of a pair; -1:
+                    * none */
 };
 
 /* A sampled text. Entries are in the order of the keys. */
@@ -65,7 +69,7 @@ struct atlas_example {
     float top;     /* the head's largest weight in the text */
     size_t text;   /* number of the text */
     size_t tokens;
-    uint32_t *entries; /* [tokens, keys] */
+    uint32_t *entries; /* [tokens, keys] entries of each query */
 };
 
 struct atlas_interval {
@@ -79,7 +83,7 @@ struct atlas_interval {
 struct atlas_held {
     size_t number, count;
     float *tops;       /* [heads] each head's largest weight in the text */
-    uint32_t *entries; /* [heads, count, keys] */
+    uint32_t *entries; /* [heads, count, keys] entries of each query */
 };
 
 struct atlas_head {
@@ -87,10 +91,12 @@ struct atlas_head {
     double peaks;                     /* sum over texts of the head's largest weight in each */
     double first_self, first_entropy; /* `first_self`: sum over texts of the first query's weight on
                                        * itself; `first_entropy`: sum of its entropy */
-    double induction; /* sum of weights of at least 0.01 on tokens after earlier copies */
+    double induction; /* sum of weights of at least 0.01 on tokens after earlier copies of the
+                       * query's token */
     float *maxima;    /* [warm_up] largest weights of texts; NULL when the intervals are known */
-    float *limits;    /* [intervals - 1] limits between the intervals, as largest weights */
-    struct atlas_interval *intervals; /* [intervals] */
+    float *limits;    /* [intervals - 1] largest weights at which the intervals after the first
+                       * begin */
+    struct atlas_interval *intervals; /* [intervals] from the smallest weights to the largest */
     struct pair_counts pairs;
 };
 
@@ -101,7 +107,7 @@ struct atlas {
     struct atlas_held *held;        /* [warmed] texts of the warm-up; NULL: none are held */
     uint64_t texts, tokens, copies; /* `texts`: texts of two tokens or more, `tokens`: their tokens,
                                      * `copies`: queries with an earlier copy of their token */
-    struct atlas_head *heads;       /* [layers * across] */
+    struct atlas_head *heads;       /* [layers * across] layer by layer */
 };
 
 /* A text while the rows of its weights are read. The caller's arena owns its memory. */
@@ -109,7 +115,7 @@ struct atlas_text {
     const struct atlas *atlas;
     const uint32_t *ids;
     size_t count, number;
-    uint32_t *entries; /* [heads, count, keys] */
+    uint32_t *entries; /* [heads, count, keys] entries of each query */
     struct atlas_best {
         uint32_t key;
         float weight;
@@ -131,7 +137,7 @@ int atlas_text_init(struct atlas_text *text, const struct atlas *atlas, struct a
 /* Estimated bytes of memory for a text. */
 double atlas_text_bytes(const struct atlas *atlas, size_t count);
 
-/* A head_watcher whose context is an atlas_text. */
+/* A head_watcher that reads a row of attention weights; its context is an atlas_text. */
 void atlas_see(void *text, const struct attention_map_row *row);
 
 /* Add a text. The last text of the warm-up sets the intervals, and examples are taken from all held
@@ -149,7 +155,7 @@ static inline bool atlas_is_warming(const struct atlas *atlas)
 }
 
 /* atlas_merge adds the next segment, and takes over its examples. atlas_clear removes everything
- * but the intervals. */
+ * but the limits of the intervals. */
 int atlas_merge(struct atlas *atlas, struct atlas *segment, struct err *err);
 void atlas_clear(struct atlas *atlas);
 
@@ -164,8 +170,9 @@ struct atlas_mass {
 /* A function that returns the token ids of a text by its number, or NULL with `err`. */
 typedef const uint32_t *atlas_ids(void *context, size_t text, struct err *err);
 
-/* The masses of a head's examples: by query and by key token, the largest first, of equal ones the
- * token that comes first; and by distance, in bins that begin at 0, 1, 2, 4, … */
+/* The masses of a head's examples: by query and by key token, the largest first, and of equal
+ * masses the token that occurs first in the examples; and by distance, in bins that begin at 0, 1,
+ * 2, 4, … */
 enum { ATLAS_DISTANCES = 13 };
 
 struct atlas_marginals {

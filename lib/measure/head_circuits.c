@@ -69,12 +69,12 @@ struct circuit {
     struct machine *machine;
     const struct config *config;
     struct weights *weights;
-    struct matrix embeddings; /* [count, C] */
-    struct weight to_logits;  /* [C or n_word, V] */
+    struct matrix embeddings; /* [count, C] embeddings of the words that are read */
+    struct weight to_logits;  /* [C or n_word, V] the unembedding */
     int (*take)(struct circuit *, size_t layer, size_t head, struct matrix read, struct matrix out);
     size_t shift;                /* for the baseline, a pair gets the second word of the pair
                                   * `shift` places further on */
-    struct mean *found, *random; /* [heads] */
+    struct mean *found, *random; /* [heads] counts of pairs, as in circuits_count */
     struct matrix changes;       /* [heads · across, C or n_word] what heads add to the stream for
                                   * their own words, head by head */
     size_t across;
@@ -364,15 +364,16 @@ enum { CIRCUIT_Q, CIRCUIT_K, CIRCUIT_V, CIRCUIT_O, CIRCUIT_MATRICES };
 struct circuit_matrix {
     struct matrix columns;
     size_t heads, size;
-    double *squares; /* [heads, d, d] */
+    double *squares; /* [heads, d, d] Gram matrix of each head's columns */
 };
 
 struct circuit_layer {
     struct circuit_matrix matrices[CIRCUIT_MATRICES];
-    double *lengths; /* for each context: ‖V·O‖ */
+    double *lengths; /* [contexts] ‖V·O‖ of each context */
 };
 
-/* Writers are the contexts of a layer; readers are the heads that read in a way of composition. */
+/* Writers are the contexts of a layer; readers are its heads or, for composition by values, its
+ * contexts. */
 static size_t writers_of(const struct config *c)
 {
     return site_heads(c, SITE_CONTEXT, 0);
@@ -399,7 +400,8 @@ static int square(struct circuit_matrix *matrix, struct arena *arena, struct err
     return matrix->squares ? 0 : -1;
 }
 
-/* Load W_Q, W_K or W_V, with the norm before it and the scales of the norm after it (or NULL). */
+/* Load W_Q, W_K or W_V, with the norm before it and, unless `after` is NULL, the scales of the norm
+ * after it. */
 static void load_in(struct circuit_matrix *matrix, const struct sublayer *s, const struct weight *w,
                     const struct norm *before, const struct norm *after)
 {
@@ -530,7 +532,7 @@ static double composed(const double *v, struct matrix m, const double *y, double
     return sum > 0 ? sqrt(sum) : 0;
 }
 
-/* Compute the cells of a layer and a later layer, for B = X·Yᵀ. */
+/* Compute the compositions of each head of a layer with each head of a later layer. */
 static int compose_layers(float *cells, struct viewer *viewer, const struct circuit_layer *first,
                           const struct circuit_layer *later, enum composition way, struct err *err)
 {

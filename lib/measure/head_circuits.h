@@ -24,9 +24,10 @@
 
 /* Pairs of words. A pair counts for a head if reading `from` raises the logit of `to` most. */
 struct circuit_words {
-    const uint32_t *from, *to; /* [count] */
+    const uint32_t *from, *to; /* [count] token ids */
     size_t count;
-    const uint32_t *among; /* [among_count] ascending: words that compete; includes all `to` */
+    const uint32_t *among; /* [among_count] ascending: ids of the words that compete; they include
+                            * all of `to` */
     size_t among_count;
 };
 
@@ -61,8 +62,8 @@ struct promotion {
     } raised[PROMOTIONS], lowered[PROMOTIONS]; /* the largest change first */
 };
 
-/* Fill in the promotions of each head from their `from`: [heads, across], in which every head has
- * `across` words. */
+/* Fill in promotions [heads, across], with `across` words for each head. The caller sets `from` of
+ * each promotion. */
 int circuits_promote(struct promotion *promotions, size_t across, struct viewer *viewer,
                      struct err *err);
 

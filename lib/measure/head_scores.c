@@ -19,7 +19,8 @@ enum {
     OFFSET_MAX = 1 << 24,
     RANDOM_HALF = 25, /* number of random tokens, which then repeat */
     REPEATS = 16,     /* number of texts of repeated tokens */
-    NAMED_COUNT = 10, /* scores of fewer pairs or needles name no head */
+    NAMED_COUNT = 10, /* minimum number of pairs or needles for a score that gives heads a
+                       * verdict */
 };
 
 static const double VERDICT_LEAST = 0.5;
@@ -31,7 +32,7 @@ struct attention_row {
     size_t keys, queries;
     size_t query;           /* index of the query; at least 1, except in cross-attention */
     const uint32_t *ids;    /* [keys] token ids */
-    long long bos, sep;     /* tokens at the beginning and end of texts; -1: none */
+    long long bos, sep;     /* ids of the tokens that begin and end texts; -1: none */
     long long offset;       /* distance of a key from the query, or from a copy of its token */
     const bool *marked;     /* [keys] true for tokens of the needle; NULL: none */
     const uint32_t *before; /* [keys] the last earlier copy of each token, from head_copies; NULL:
@@ -79,7 +80,8 @@ static double at_offset(const struct attention_row *row)
     return key >= row->keys ? (double)NAN : weight_on(row, key);
 }
 
-/* Weight on earlier copies of the token (offset 0), or on tokens after them (1); NaN: no copy. */
+/* Weight on earlier copies of the query's token (offset 0), or on the tokens after these copies
+ * (offset 1); NaN: there is no copy. */
 static double at_copies(const struct attention_row *row)
 {
     size_t offset = (size_t)row->offset;
@@ -329,7 +331,8 @@ int head_survey_open(struct head_survey *survey, struct arena *arena, struct err
     if (tokenizer && (tokenizer_find_begin(&bos, &has_bos, tokenizer, &model->folder, err) ||
                       tokenizer_special(&special, tokenizer, err)))
         return -1;
-    size_t sep = text_template_before(&special.single) + 1; /* the token after a text */
+    size_t sep = text_template_before(&special.single) + 1; /* index of the special token after a
+                                                             * text */
     survey->sep = sep < special.single.count ? (long long)special.single.parts[sep].id : -1;
     survey->bos = has_bos ? (long long)bos : tokenizer ? -1 : config->bos_id;
 
@@ -362,8 +365,8 @@ int head_survey_open(struct head_survey *survey, struct arena *arena, struct err
         if (score->material == OF_TEXTS && !config_reads_source(config) && !survey->on_texts)
             survey->measured[i].material = OF_REPEATS;
     }
-    /* Roles are measured on the texts if a score is, else on repeated tokens; not at all without a
-     * score of a role. */
+    /* Roles are measured on the texts if any score is, else on repeated tokens. Without a score
+     * that belongs to a role, they are not measured. */
     enum score_material of_roles = !has_role                             ? SCORE_MATERIALS
                                    : head_survey_needs(survey, OF_TEXTS) ? OF_TEXTS
                                                                          : OF_REPEATS;
@@ -455,16 +458,16 @@ struct measured {
     double value, centre;
 };
 
-/* A pass. Values of a layer are held until its rows are complete, and then added in the order of
- * texts and queries, whichever thread measured them. */
+/* A pass over texts that measures scores. The values of a layer are held until its rows are
+ * complete, and then added in the order of texts and queries, whichever thread measured them. */
 struct count {
     const struct head_survey *survey;
     enum score_material material;
     const struct head_text *texts; /* [text_count] */
     size_t text_count;
-    bool random;              /* run random tokens instead of the texts */
+    bool random;              /* true: run random tokens in place of the texts */
     int layer;                /* layer of the held values; -1: none */
-    bool of_source;           /* the held values are of cross-attention */
+    bool of_source;           /* true if the held values are of cross-attention */
     struct measured **values; /* [text_count] each [score, head, query], the roles after the
                                * scores */
     float **maps; /* [text_count] each [heads, T, T]: the map of the layer's mixer; NULL: none

@@ -27,7 +27,7 @@
  * becomes OF_TEXTS. */
 enum score_material { OF_REPEATS, OF_WORDS, OF_PAIRS, OF_NEEDLES, OF_TEXTS, SCORE_MATERIALS };
 
-/* Models in which a score is usual: causal ones, or those that attend both ways. */
+/* Models in which a score is usual: causal models, models that attend both ways, or both kinds. */
 enum usual_score { USUAL_CAUSAL = 1, USUAL_TWO_WAY = 2, USUAL = USUAL_CAUSAL | USUAL_TWO_WAY };
 
 struct attention_row;
@@ -41,17 +41,18 @@ struct score_row {
                           * if there are 10 or more; NULL: none */
     enum score_material material;
     double (*measure)(const struct attention_row *); /* returns NaN if a query has no value; NULL:
-                                                      * see head_circuits.h */
+                                                      * the score comes from weights alone
+                                                      * (head_circuits.h) */
     const char *unit;                                /* unit of the score; NULL: the score is a
                                                       * fraction */
     unsigned usual; /* included by default: bits of enum usual_score. Scores of USUAL_TWO_WAY alone
                      * are not in `all` of causal models */
     bool of_source; /* a score of cross-attention, whose keys are the source's tokens */
     bool takes_offset;
-    long long offset;                               /* the offset that `measure` gets */
-    double (*centre)(const struct attention_row *); /* for a variance, whose `measure` is of
-                                                     * squares: the value that is squared; else
-                                                     * NULL */
+    long long offset;                               /* the offset that is passed to `measure` */
+    double (*centre)(const struct attention_row *); /* for a variance, whose `measure` returns
+                                                     * squares: returns the value that is squared;
+                                                     * else NULL */
 };
 
 /* The roles of heads. Each role has a score. A head has at most one role, which is found on the
@@ -65,7 +66,8 @@ extern const size_t score_row_count;
 struct mean {
     double sum;
     uint64_t count;
-    double centre; /* for a variance, whose `sum` is of squares: the sum of the values; else 0 */
+    double centre; /* for a variance, whose `sum` is a sum of squares: the sum of the values; else
+                    * 0 */
 };
 
 static inline double mean_value(const struct mean *mean)
@@ -101,11 +103,11 @@ typedef void head_watcher(void *context, const struct attention_map_row *row);
 struct head_survey {
     const struct viewer *viewer;
     const struct score_list *scores;
-    head_watcher *watch;        /* gets the rows of OF_TEXTS, but not of cross-attention; NULL:
-                                 * none */
+    head_watcher *watch;        /* called with the rows of OF_TEXTS, but not of cross-attention;
+                                 * NULL: not called */
     uint64_t seed;              /* seed of the random tokens */
-    long long bos, sep;         /* tokens at the beginning and end of texts; -1: none */
-    bool on_texts;              /* texts were given */
+    long long bos, sep;         /* ids of the tokens that begin and end texts; -1: none */
+    bool on_texts;              /* true if texts were given */
     bool with_baseline;         /* also measure on random input */
     bool lacks_logits;          /* true if circuits_check refuses the model, which then has no
                                  * scores on words and pairs */
@@ -118,9 +120,10 @@ struct head_survey {
     struct score measured[SCORES_MAX + ROLES];
 };
 
-/* Sums of scores. Each text has its own, merged in the order of texts, independent of threads. */
+/* Sums of scores. Each text has its own sums, merged in the order of texts, so that threads do not
+ * change the result. */
 struct head_sums {
-    struct mean *found, *random;    /* [scores, heads] */
+    struct mean *found, *random;    /* [scores, heads] sums on the input, and on random input */
     struct mean *roles;             /* [ROLES, heads] in the memory after `found` */
     struct mean *uniform;           /* [ROLES] scores of roles if attention were uniform */
     size_t counts[SCORE_MATERIALS]; /* number of texts, words or pairs */
@@ -129,12 +132,11 @@ struct head_sums {
 struct head_text {
     struct text text;
     const bool *marked;     /* OF_NEEDLES: true for tokens of the needle; else NULL */
-    size_t number;          /* number among the texts of one material */
+    size_t number;          /* index among the texts of its material */
     struct head_sums *sums; /* receives the results */
-    const uint32_t
-        *before;   /* [count] result of head_copies, from which roles find earlier copies of
-                             * a token; NULL: a copy is an earlier token with the same id */
-    void *watched; /* the context of survey->watch */
+    const uint32_t *before; /* [count] earlier copies from head_copies, for roles; NULL: an earlier
+                             * token with the same id is a copy */
+    void *watched;          /* the context of survey->watch */
 };
 
 #define HEAD_NO_COPY UINT32_MAX
@@ -166,7 +168,7 @@ int head_survey_run(const struct head_survey *survey, struct viewer *viewer,
                     enum score_material material, const struct head_text *texts, size_t count,
                     struct err *err);
 
-/* Add the memory of a pass over one text for this number of scores. */
+/* Add the memory of a pass over one text that measures the given number of scores. */
 void head_survey_add_memory(struct memory *memory, const struct viewer *viewer, size_t scores,
                             const struct text_with_source *pair);
 
@@ -182,15 +184,15 @@ struct head_layer {
     enum { HEADS_ATTEND, HEADS_MIX, HEADS_ARE_CHANNELS } kind;
 };
 
-/* The scores of one model, which may be closed already. */
+/* The scores of one model. The model itself may be closed already. */
 struct head_result {
     const char *model;
-    const char *hash;     /* hash of the model's weights; NULL: only one model */
+    const char *hash;     /* SHA-256 of the model's weights; NULL: there is only one model */
     const char *origin;   /* description of the input, such as "1 text given" */
     size_t layers, heads; /* `heads`: largest number of heads of a layer (head_survey.across) */
     const struct head_layer *of_layer; /* [layers] */
     size_t rows;                       /* number of heads over all layers: rows of the table */
-    bool mixes;                        /* some layers have mixers */
+    bool mixes;                        /* true if some layers have mixers */
     struct head_sums sums;
 };
 
@@ -205,12 +207,12 @@ struct head_results {
 int head_result_keep(struct head_result *result, const struct head_survey *survey,
                      const struct head_sums *sums, struct arena *arena, struct err *err);
 
-/* Make a report with a table that has a row for each head of each model, and return this table; of
- * several models also a table of models. NULL with `err`. */
+/* Make a report with a table that has a row for each head of each model, and return this table; for
+ * several models, also add a table of models. NULL with `err`. */
 struct table *head_table_report(struct report *report, const struct head_results *results,
                                 struct arena *arena, struct err *err);
 
-/* Make a report with a map (layers by heads) of each score of one model; its subject names
- * the score `only`, unless that is NULL. */
+/* Make a report with a map (layers by heads) of each score of one model; the report's subject
+ * describes the score `only`, unless it is NULL. */
 int head_grid_report(struct report *report, const struct head_results *results,
                      const struct score *only, struct arena *arena, struct err *err);

@@ -119,7 +119,8 @@ int jacobian_lens_open(struct jacobian_lens *lens, const char *path, const struc
 
 enum {
     FIRST = JACOBIAN_TOKENS_MIN - 2, /* first token of V: see jacobian_lens.h */
-    ROWS = 512,          /* rows of all copies of a text in a walk; more would hardly be faster */
+    ROWS = 512,          /* rows of all copies of a text in a walk back; more would hardly be
+                          * faster */
     FILE_MAX_MIB = 4000, /* largest size of all matrices in MiB */
 };
 
@@ -138,7 +139,7 @@ int jacobian_fit_begin(struct jacobian_fit *fit, struct arena *arena, struct err
     return fit->sums ? 0 : -1;
 }
 
-/* The channels of a walk: the text is copied, and each copy computes one channel. */
+/* The channels of a walk back: the text is copied, and each copy computes one channel. */
 struct channels {
     const struct jacobian_fit *fit;
     size_t first, end, tokens;

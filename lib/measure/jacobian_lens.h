@@ -1,6 +1,6 @@
 /* jacobian_lens.h: the Jacobian lens (Anthropic's jacobian-lens): a vector h of the stream that
- * leaves layer l is read as the model's output after J_l · h, its mean effect, to first order, on
- * the stream that leaves the last layer.
+ * leaves layer l is decoded, like the model's own output, from J_l · h: its mean effect, to first
+ * order, on the stream that leaves the last layer.
  *
  * J_l [C, C] is the mean over texts, and over tokens t of V, of the sum over tokens t' of V, from t
  * on, of ∂h_last(t') / ∂h_l(t). V is a text without its first 16 tokens and its last one.
@@ -18,9 +18,9 @@
 struct stream;
 
 struct jacobian_lens {
-    struct weight *weights; /* [layers of the model] J of each layer; empty if the file lacks the
-                             * layer */
-    size_t prompts;         /* number of texts behind J; 0: unknown */
+    struct weight *weights; /* [layers of the model] J of each layer; empty if the layer was not
+                             * asked for, or the file lacks it */
+    size_t prompts;         /* number of texts from which J was computed; 0: unknown */
 };
 
 /* Read J of some layers from a file of torch.save, {'J': {layer: matrix}, 'n_prompts', …} or a

@@ -41,7 +41,7 @@ int lens_find_site(enum site *site, const char *name, const struct config *confi
 
 /* --- one row of logits ------------------------------------------------------------------------ */
 
-/* The place of a cell of the lens; `layer` is an index into the plan's layers. */
+/* The indices of a cell of the lens; `layer` is an index into the plan's layers. */
 struct place {
     size_t layer, token;
 };
@@ -56,7 +56,7 @@ struct lens_work {
     size_t first;       /* index of the first token of the current piece */
     struct matrix rows; /* [capacity, C] vectors of several layers, each times its layer's Jacobian,
                          * if any */
-    struct place *places; /* [capacity] cells of the rows */
+    struct place *places; /* [capacity] the cell to which each row belongs */
     size_t count;         /* number of filled rows */
     float *last;          /* [tokens, V] the model's own logits from `first` on, unless brief */
     double *last_sums;    /* [tokens] logsumexp of the rows of `last` */
@@ -104,7 +104,7 @@ static void see_row(void *context, size_t row, const float *logits, size_t count
 
 /* --- all layers, several tokens at a time ----------------------------------------------------- */
 
-/* Find the values of a site, [T, C]. */
+/* Return the values of a site in a report, [T, C]. */
 static struct matrix find(const struct report *report, enum site site, size_t layer)
 {
     const struct array *array = report_find(report, site, layer);
@@ -188,7 +188,8 @@ static struct site_set sites_of(const struct lens_plan *plan)
     return SITE_SET(plan->site, site_of_logits(&plan->viewer->model.config));
 }
 
-/* Compute the lens from a report with the plan's sites in all layers, and possibly other sites. */
+/* Compute the lens from a report that has the plan's sites in all layers, and may have other
+ * sites. */
 static int look_at_report(struct logit_lens *lens, const struct lens_plan *plan,
                           const struct report *report, const struct tokenized *text,
                           struct arena *arena, struct err *err)
@@ -258,8 +259,8 @@ static void add_look(struct memory *memory, const struct lens_plan *plans, size_
                               logits_piece_bytes(viewer, plans[i].layers.count * pair->text.count));
 }
 
-/* The bytes of the cells of a lens, of the vectors that are multiplied together, and of the model's
- * own logits for some of its tokens. */
+/* Return the bytes of a lens: its cells, the vectors that are multiplied together, and the model's
+ * own logits for some tokens. */
 static double lens_bytes(const struct lens_plan *plan, size_t tokens)
 {
     const struct config *config = &plan->viewer->model.config;
@@ -287,7 +288,7 @@ const char *const lens_numbers[LENS_NUMBERS] = {
     [LENS_KL] = "kl",     [LENS_RANK] = "rank", [LENS_TARGET] = "target",
 };
 
-enum { TOKEN = 2 }; /* index of the token's column */
+enum { TOKEN = 2 }; /* index of the column "token" in the table */
 
 static float probability(float logprob)
 {
@@ -409,7 +410,7 @@ int lens_report(struct report *report, const struct logit_lens *lens, unsigned n
 
 enum {
     STEP_LISTED = 20, /* most likely tokens listed for all steps but the last */
-    HALVES_MAX = 4,   /* most layers of a model for which steps after attention and MLP are made */
+    HALVES_MAX = 4,   /* maximum number of layers of a model that gets a step after each sublayer */
 };
 
 int next_tokens_plan(struct next_plan *plan, struct viewer *viewer, size_t best_count,

@@ -16,7 +16,7 @@
 
 struct lens_cell {
     const struct likely *best; /* [best_count] most likely tokens, best first */
-    float entropy;             /* in nats */
+    float entropy;             /* entropy of the prediction, in nats */
     float kl;                  /* Σ p log(p / q), p: the model's own output, q: this cell */
     float target;              /* the target's log-probability, or the difference of two logits;
                                 * NaN: no target */
@@ -28,11 +28,12 @@ struct lens_plan {
     enum site site;
     struct layers layers;
     size_t best_count;
-    long long target, against; /* ids; target -1: the text's next token, or in a masked model the
-                                  token itself, unless it is the mask; against -1: none */
+    long long target, against; /* ids; target -1: the text's next token or, if the model is not
+                                * causal, the token itself, unless it is the mask; against -1:
+                                * none */
     bool is_mean;              /* for means over texts: columns are positions, not tokens */
-    bool of_one; /* only for the token at `position`, whose number in tables is -1; `known` is not
-                  * used */
+    bool of_one; /* compute only the token at `position`, whose number in tables is -1; `known` is
+                  * not used */
     size_t position;
     bool is_brief; /* compute only `best`, `entropy` and `target`, which is faster */
     const struct jacobian_lens *jacobian; /* multiplies the vectors of its layers; NULL: none */
@@ -99,7 +100,8 @@ struct next_plan {
     size_t count; /* number of steps; 0: nothing is predicted */
 };
 
-/* Plan the steps; there are none if logits_check refuses or best_count is 0. With `all_steps`,
+/* Plan the steps. There are none if best_count is 0, if logits_check refuses, or for a model that
+ * answers from the mean of all tokens, with a number or with independent classes. With `all_steps`,
  * there is a step after each layer and, if norms do not follow sums, also after the embedding and,
  * in models of up to 4 layers that have resid_mid, after each sublayer. Without `all_steps`, there
  * is only the last step. */

@@ -18,7 +18,7 @@
 
 typedef bool sublayer_change(struct sublayer *s, int variant, size_t width);
 
-/* The index after the last layer of a stack that has the mistake. */
+/* Return the index after the last layer of a stack that has the mistake. */
 static size_t end_layer(const struct trial *trial, enum site_branch stack, size_t layers)
 {
     return trial->from.alone ? num_min(trial->from.first_layer[stack] + 1, layers) : layers;
@@ -152,7 +152,8 @@ static bool try_offset(struct trial *trial)
     return !config->norm_plain;
 }
 
-/* True if a slot is outside of layers, or in a layer that has the mistake. */
+/* True if a slot is outside of layers, or in the first layer that has the mistake or a later
+ * one. */
 static bool has_mistake(const struct trial *trial, struct slot slot)
 {
     return slot.layer < 0 ||
@@ -203,7 +204,8 @@ static bool try_layer(struct trial *trial)
     return trial->viewer.model.config.n_layer > 1;
 }
 
-/* Transpose the square matrices of one kind. */
+/* Transpose the matrices of one kind. Returns false if the model lacks them or they are not
+ * square. */
 static bool try_transposed(struct trial *trial)
 {
     const struct weights *weights = &trial->viewer.model.weights;
@@ -263,7 +265,7 @@ static void keep(void *context, const struct edit_block *block)
     trial->kept[site_id(block->site) == SITE_K_PRE] = copy_of(trial, block).data;
 }
 
-/* Variants of a wrong rotation. From TURN_THETAS on: another base. */
+/* Variants of a wrong rotary embedding; from TURN_THETAS on, another base. */
 enum {
     TURN_OTHER_PAIRS,
     TURN_BACK,
@@ -353,7 +355,7 @@ static bool try_half(struct trial *trial)
     return true;
 }
 
-/* The index of a query head if key/value heads are tiled, not repeated. */
+/* Return the index of a query head if key/value heads are tiled, not repeated. */
 static size_t regrouped(const struct head_rule *rule, size_t head)
 {
     return head % rule->kv_heads * kv_head_shared_by(rule) + head / rule->kv_heads;
@@ -459,8 +461,8 @@ static const struct mistake {
     {2, try_embedding, .words = {[1] = "scale √C of the embedding, which is not the model's"}},
 };
 
-/* The mistake at an index over all variants of all mistakes; sets its variant. NULL: the index is
- * too large. */
+/* Find the mistake at an index over all variants of all mistakes, and set its variant. NULL: the
+ * index is too large. */
 static const struct mistake *mistake_at(int *variant, size_t index)
 {
     for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
@@ -532,7 +534,7 @@ int trial_capture(struct report *report, struct trial *trial, struct capture_req
         for (size_t head = 0; head < heads; head++)
             memcpy(sorted + head * size, array->data + regrouped(rule, head) * size,
                    size * sizeof *sorted);
-        ((struct array *)array)->data = sorted; /* not const: it is in the arena */
+        ((struct array *)array)->data = sorted; /* may be changed: the array is in the arena */
     }
     return 0;
 }

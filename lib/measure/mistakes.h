@@ -1,5 +1,5 @@
-/* mistakes.h: runs passes with a mistake that programs that run a model usually make: another
- * rotary embedding, no scale, no mask, another norm, no bias.
+/* mistakes.h: runs a model with a mistake that is usual in programs that run models: another rotary
+ * embedding, no scale, no mask, another norm, no bias.
  *
  *     struct trial trial;
  *     for (size_t i = 0; i < mistake_count(); i++) {
@@ -18,25 +18,26 @@
  * all later layers. */
 struct trial_range {
     size_t first_layer[BRANCH_SOURCE + 1];
-    bool alone;              /* only the first layers have the mistake: no later ones, and nothing
-                              * outside of layers */
+    bool alone;              /* true: only layer `first_layer` of one stack has the mistake, and
+                              * nothing outside of layers */
     enum site_branch branch; /* the branch of the attention whose maps and heads are compared */
 };
 
 enum { TRIAL_EDITS = 6, TRIAL_WORDS_BYTES = 200 };
 
 struct trial {
-    bool is_possible;              /* the mistake is possible in this model */
-    char words[TRIAL_WORDS_BYTES]; /* description: "scale missing" */
+    bool is_possible;              /* true if this model can have the mistake */
+    char words[TRIAL_WORDS_BYTES]; /* description, such as "scale missing" */
     struct viewer viewer;
     struct trial_range from;
     struct weights_change change;
-    struct edit *items; /* the viewer's edits, then the mistake's */
+    struct edit *items; /* the viewer's edits, then the edits that make the mistake */
     struct edits edits;
     struct edit_range layers;
     int variant;
-    bool regroups;  /* heads of queries and maps are in another order */
-    float *kept[2]; /* queries and keys before the rotary embedding */
+    bool regroups;  /* true: the pass has its query heads in another order, which trial_capture
+                     * undoes */
+    float *kept[2]; /* copies of queries and keys before the rotary embedding */
     struct arena arena;
     struct err *err;
 };

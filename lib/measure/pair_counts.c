@@ -51,9 +51,10 @@ static void unchain(struct pair_counts *counts, size_t index)
     *link = counts->next[index];
 }
 
-/* Find a counter with the smallest count. The hand goes around the counters and stops at each one
- * with the count `least`, which then rises. After a round, all counts are above the old `least`. A
- * round looks twice at each counter, but there are only total / PAIRS_MAX rounds. */
+/* Find a counter with the smallest count. The hand goes around the counters and stops at each
+ * counter whose count is `least`; the caller then raises this count. After a round, all counts are
+ * above the old `least`. A round looks twice at each counter, but there are only total / PAIRS_MAX
+ * rounds. */
 static size_t find_smallest(struct pair_counts *counts)
 {
     const struct pair_count *items = counts->items;

@@ -1,9 +1,10 @@
-/* pair_counts.h: the most frequent pairs of tokens of a stream, in bounded memory (Space-Saving:
- * Metwally, Agrawal and El Abbadi, 2005).
+/* pair_counts.h: the most frequent pairs in a stream of token pairs, in bounded memory
+ * (Space-Saving: Metwally, Agrawal and El Abbadi, 2005).
  *
- * There are at most PAIRS_MAX counters. A new pair beyond these gets the smallest counter, so a
- * count is too high by at most `over`, and every pair with more than total / PAIRS_MAX occurrences
- * has a counter. While there are at most PAIRS_MAX different pairs, counts are exact.
+ * There are at most PAIRS_MAX counters. When all are used, a new pair takes over the counter with
+ * the smallest count, so a count is too high by at most `over`, and every pair with more than total
+ * / PAIRS_MAX occurrences has a counter. While there are at most PAIRS_MAX different pairs, counts
+ * are exact.
  *
  * Counts of consecutive segments of a stream are merged as Cafaro, Pulimeno and Tempesta (2016) do,
  * with the same bound.
@@ -31,9 +32,9 @@ struct pair_counts {
     struct pair_count *items; /* [count] */
     uint16_t *first, *next; /* [capacity] chains of counters with one hash, as index + 1; 0: end */
     size_t count, capacity;
-    size_t hand; /* counter at which the search for the smallest continues */
-    uint32_t
-        least; /* no count is below it, and a pair without a counter occurred at most as often */
+    size_t hand;    /* counter at which the search for the smallest continues */
+    uint32_t least; /* no count is below `least`; a pair without a counter occurred at most `least`
+                * times */
     uint64_t total; /* number of pairs that were added, with repetitions */
 };
 

@@ -78,7 +78,7 @@ struct unpatched {
     struct tensor *values;  /* [L] values of the patched site; rank 0: the layer lacks the site */
     struct tensor *outs;    /* [L] for edges and parts: values of mlp_out */
     const float *logits;    /* [V] logits at the position */
-    const float *last;      /* [C] the last stream at the position */
+    const float *last;      /* [C] output of the last layer at the position */
 };
 
 struct patch_sweep {
@@ -92,22 +92,24 @@ struct patch_sweep {
     size_t cells;                 /* number of cells of a layer */
     size_t mlp;                   /* for parts: the column of the MLP; else SIZE_MAX */
     const float *clean_logits;    /* [V] logits of the clean run */
-    size_t most;                  /* largest number of copies in a pass */
+    size_t most;                  /* maximum number of copies in a pass */
     struct unpatched base, other; /* `base`: the patched run; `other`: the run that supplies
                                    * values */
     const struct edits *edits;    /* edits of all runs; NULL: none */
-    bool from_ids; /* there are edits of resid_pre, an encoder, or layers that read more
-                    * than the stream: copies start at their ids */
-    bool whole;    /* all tokens are run: from_ids, --mask-after, states, or two-way attention */
-    bool is_last;  /* the position is the last of the tokens */
-    struct cache cache;       /* earlier tokens of `base` */
+    bool from_ids; /* true if there are edits of resid_pre, an encoder, or layers that read more
+                    * than the stream: copies then start from their token ids */
+    bool whole;    /* true if copies run all tokens: from_ids, --mask-after, states, or two-way
+                    * attention */
+    bool is_last;  /* true if the position is the last token that is run */
+    struct cache cache;       /* keys and values of the tokens of `base` */
     struct arena kept, chunk; /* `kept`: memory for the whole sweep; `chunk`: memory for one pass */
 
     /* Copies of the base text in a pass, each with the patch of one column. */
     size_t layer;
     size_t count, *columns, *firsts; /* [most] `columns`: a copy's column; `firsts`: its first token
                                       * that changes */
-    struct cache *copies;            /* [most] earlier tokens of each copy */
+    struct cache *copies;            /* [most] keys and values of the tokens before each copy's
+                                      * first token */
     struct edit_donor *received;     /* [most, receivers] inputs of the receivers of paths */
     double *logits;                  /* [most] the metric after each copy's patch */
     struct err *err;
@@ -248,7 +250,7 @@ static int run_to_logits(struct patch_sweep *s, size_t layer, const struct edits
 
 /* --- patches as edits ------------------------------------------------------------------------- */
 
-/* The place of a cell: its layer and, if cells have them, its head, token and neuron. */
+/* The indices of a cell: its layer and, if cells have them, its head, token and neuron. */
 struct cell {
     size_t layer, column, head, token, neuron;
 };
@@ -301,8 +303,8 @@ static struct edit_donor donor_of(const struct patch_sweep *s, const struct tens
     return (struct edit_donor){.values = values, .count = 1, .longest = s->tokens, .exact = true};
 }
 
-/* Number of layers whose heads can be senders of a path: all layers before the last receiver's or,
- * for paths to the logits, all. */
+/* Number of layers whose heads can be senders of a path: all layers before the last receiver's
+ * layer or, for paths to the logits, all layers. */
 static size_t end_of_paths(const struct patching_plan *plan, const struct config *config)
 {
     size_t end = plan->receiver_count ? 0 : config->n_layer;
@@ -440,7 +442,7 @@ static int keep(struct unpatched *side, const struct array_list *list, struct pa
     return 0;
 }
 
-/* Make the values that an ablation puts in the place of `from`: 0, the mean over the tokens, or the
+/* Make the values that an ablation puts in place of `from`: 0, the mean over the tokens, or the
  * values of reference texts. NULL with an error. */
 static struct tensor *replace_values(struct patch_sweep *s, const struct tensor *from,
                                      const struct edit_donor *donor)
@@ -531,7 +533,7 @@ static int run_both(struct patch_sweep *s)
                    patch_metrics[s->plan->metric].name, found->clean);
 }
 
-/* The number of copies of a text in a pass: at least one, and at most `columns`. */
+/* Return the number of copies of a text in a pass: at least one, and at most `columns`. */
 static size_t copies_of(const struct patching_plan *plan, size_t tokens, size_t cache_bytes,
                         size_t columns)
 {
@@ -706,7 +708,7 @@ static int estimate_patches(struct patch_sweep *s)
     return 0;
 }
 
-/* The correlation of two rows of numbers; NaN: one of them does not vary. */
+/* Return the correlation of two rows of numbers; NaN: one of the rows does not vary. */
 static double correlation_of(const double *a, const double *b, size_t count)
 {
     double mean[2] = {0, 0}, sums[3] = {0, 0, 0};
@@ -722,7 +724,7 @@ static double correlation_of(const double *a, const double *b, size_t count)
     return sums[2] / sqrt(sums[0] * sums[1]);
 }
 
-/* Run the patches with the largest estimates. */
+/* Run the patches with the largest estimates, and correlate the results with the estimates. */
 static int verify(struct patching *patching, struct arena *arena, struct err *err)
 {
     const struct patching_plan *plan = patching->plan;
@@ -780,7 +782,7 @@ int patching_check_texts(const struct tokenized *clean, const struct tokenized *
     return -1;
 }
 
-/* The tokens that are run: up to the position, if it attends to no later ones. */
+/* Return how many tokens are run: all or, in a causal model, the tokens up to the position. */
 static size_t patched_tokens(const struct patching_plan *plan)
 {
     return plan->viewer->model.config.causal ? plan->question->position + 1
@@ -968,7 +970,8 @@ static const struct label *label_tokens(const struct patching *patching, struct 
     return err->kind ? NULL : labels;
 }
 
-/* Make the axes: heads by tokens of one layer, otherwise layers by heads or tokens. */
+/* Make the axes of an array: heads by tokens of one layer; writers by readers for edges; else
+ * layers by heads, tokens, neurons or parts. */
 static int make_array(struct array *array, const struct patching *patching, size_t index,
                       struct arena *arena, struct err *err)
 {

@@ -11,8 +11,9 @@
  * Each patch is an edit of a copy of the text, and copies share passes. A copy starts at the
  * patched layer, with the stream of the unpatched run, and at the first token that changes; a cache
  * holds the earlier tokens. (All tokens are run if the model is not causal, has layers that keep a
- * state, or with --mask-after; all tokens and layers, if it has an encoder or there is an edit of
- * resid_pre.) Values that are equal in both texts are not patched.
+ * state, or with --mask-after; all tokens and layers, if it has an encoder or layers that read more
+ * than the stream, or if there is an edit of resid_pre.) Values that are equal in both texts are
+ * not patched.
  *
  *     struct question question = {position, .answer = 4, .against = -1};
  *     struct patching_plan plan = {&viewer, &clean, &corrupt, .question = &question};
@@ -60,9 +61,10 @@ extern const struct patch_over_row {
 } patch_overs[PATCH_OVERS];
 
 /* What replaces a value: the other text's value; or, in the clean text, 0 or the value's mean over
- * the text's tokens (each head and channel has its own; of weights, each head and key); or the mean
- * of reference texts, position by position, or the value of one of them; or, with PATCH_WITH_EDITS,
- * the viewer's edits are made all at once in the clean run, which gives one number. */
+ * the text's tokens (each head and channel has its own mean; for attention weights, each head and
+ * key); or the mean of reference texts, position by position, or the value of one of them; or, with
+ * PATCH_WITH_EDITS, the viewer's edits are made all at once in the clean run, which gives one
+ * number. */
 enum patch_with {
     PATCH_WITH_TEXT,
     PATCH_WITH_ZERO,
@@ -87,7 +89,8 @@ enum patch_metric {
 extern const struct patch_metric_row {
     const char *name; /* value of --metric */
     const char *about;
-    bool is_scale; /* has a meaningful zero: fractions of it are printed */
+    bool is_scale; /* true if a metric of 0 has a meaning, so that fractions of the metric are
+                    * printed */
 } patch_metrics[PATCH_METRICS];
 
 struct patch_receiver {
@@ -104,28 +107,30 @@ struct patching_plan {
     struct viewer *viewer;
     const struct text_with_source *clean, *corrupt; /* corrupt: only PATCH_WITH_TEXT reads it */
     enum patch_with with;
-    const struct edit_donor *donors[2]; /* values of reference texts: [0] at the site of `over`, [1]
-                                         * for parts at mlp_out; NULL: none */
+    const struct edit_donor *donors[2]; /* values of reference texts for an ablation: [0] at the
+                                         * site of `over`, [1] at mlp_out for PATCH_PARTS; NULL:
+                                         * none */
     size_t number; /* number of the text, which decides the reference text that is drawn */
-    enum patch_metric metric;  /* estimates use the logit */
+    enum patch_metric metric;  /* what is measured of the answer; estimates always use the logit */
     const float *direction;    /* [n_embd] the direction for METRIC_COSINE */
     struct question *question; /* answer -1 becomes the clean run's most likely token */
     enum patch_over over;
     bool noise;    /* replace clean values by corrupt ones */
     bool estimate; /* true: make first-order estimates (estimates.h), not exact patches; not for
                     * paths */
-    size_t steps;  /* for estimates of edges between texts, as in estimates.h; 0 means 1 */
-    size_t verify; /* also run the patches with the largest estimates; not for edges or listed
-                    * heads */
+    size_t steps;  /* number of steps for estimates of edges between texts, as in estimates.h; 0
+                    * means 1 */
+    size_t verify; /* number of patches to also run exactly: those with the largest estimates; 0 for
+                    * edges and listed heads */
     const struct patch_receiver *receivers; /* [receiver_count] receivers of paths; none: the
                                              * logits */
     size_t receiver_count;
     struct layers layers;                 /* layers to patch, except for paths; none: all layers */
-    const struct layer_head *heads;       /* [head_count] the heads that are patched, or that
-                                           * send */
+    const struct layer_head *heads;       /* [head_count] the heads to patch or, for paths, the
+                                           * senders */
     size_t head_count;                    /* 0: all heads, layer by layer */
     bool joint;                           /* patch the listed heads one by one, then all at once */
-    size_t batch_tokens;                  /* largest number of tokens in a pass; 0: default */
+    size_t batch_tokens;                  /* maximum number of tokens in a pass; 0: the default */
     const struct progress_sink *progress; /* counts patches; NULL: none */
 };
 
@@ -136,14 +141,14 @@ struct patching {
                   * `corrupt` is 0 */
     const size_t *numbers; /* [layers] the layer of each row of the result */
     size_t layers;
-    size_t columns; /* number of heads, of tokens that are run, of heads · tokens, or of listed
+    size_t columns; /* number of heads, neurons, tokens that are run, heads · tokens, or listed
                      * heads */
     double *logits; /* [layers, columns] metrics after each patch; NaN: the layer lacks the site.
                      * For listed heads [head_count + joint]: with `joint`, the last is for all at
                      * once. For edges [writers, readers]; NaN: no such edge */
     struct edges edges;
-    const struct layer_head *verified; /* [verified_count] the cells of the largest estimates; of
-                                        * values without heads, or by token, `head` is a column */
+    const struct layer_head *verified; /* [verified_count] the cells of the largest estimates; for
+                                        * values without heads, or by token, `head` is the column */
     const double *exact; /* [verified_count] metrics after the patches of these cells */
     size_t verified_count;
     double correlation; /* correlation of estimates and patches; NaN: undefined */
@@ -156,7 +161,7 @@ int patching_check_texts(const struct tokenized *clean, const struct tokenized *
 /* Run all patches; the arena owns the results. The viewer's edits apply to all runs, before a patch
  * of the same value. Refused: texts of different lengths or with equal logits; as usage, edits of
  * logits, `= resample`, and, if text follows the position, edits of single tokens or columns and
- * those with values of a file or a text; as not supported, sites that the model lacks, paths of an
+ * edits with values of a file or a text; as not supported, sites that the model lacks, paths of an
  * encoder-decoder, what estimates.h refuses, and models without logits or with features that
  * patching lacks. */
 int patching_make(struct patching *patching, const struct patching_plan *plan, struct arena *arena,
@@ -173,8 +178,8 @@ extern const struct patch_number_row {
 } patch_numbers[PATCH_NUMBERS];
 
 /* Add arrays of numbers (1 << PATCH_...) to the clean text's report: layers by heads, tokens or
- * neurons, or for each layer heads by tokens; and for people a table of the fractions (else of
- * the effects) farthest from the unpatched run. With `joint`, only a table of the listed heads; of
- * verified estimates, a table of both numbers. */
+ * neurons, or for each layer heads by tokens; and for people a table of the fractions (else of the
+ * effects) farthest from the unpatched run. With `joint` or PATCH_WITH_EDITS, only a table of the
+ * listed heads or of the edits; for verified estimates, a table of estimates and exact numbers. */
 int patching_report(struct report *report, const struct patching *patching, unsigned numbers,
                     struct arena *arena, struct err *err);

@@ -12,14 +12,17 @@
 #include "model/points.h"
 #include "pass/tap.h"
 
-enum { KEPT_MOST = 1 << 22 }; /* largest number of floats for which a pass keeps all rows */
+enum {
+    KEPT_MOST = 1 << 22
+}; /* maximum number of floats for which a pass keeps the rows of all
+                               * tokens */
 
 /* The stream to split into parts, at some kept rows of a pass. */
 struct parts_request {
     const struct resid_pass *pass;
     const struct config *config;
     struct weights *weights;
-    enum site_branch branch; /* the stream: the text's or the source's */
+    enum site_branch branch; /* which stream: BRANCH_TEXT or BRANCH_SOURCE */
     size_t first, count;     /* the kept rows: index of the first row, and number of rows */
     struct arena *arena;
     struct err *err;
@@ -128,7 +131,7 @@ static int keep(void *context, const struct announcement *announced, struct err 
     return 0;
 }
 
-/* Find the features of the kept rows. */
+/* Compute the dictionary's features of the kept rows, and their reconstructions. */
 static int find_features(struct resid_pass *pass, struct err *err)
 {
     const struct dictionary *d = pass->dictionary;
@@ -236,7 +239,7 @@ int resid_attend(struct resid_attention *to, const struct resid_pass *pass, stru
                                    .plain = numbers,
                                    .score = numbers + keys,
                                    .weights = numbers + 2 * keys};
-    const struct head_bias bias = /* all rows of q are the same query */
+    const struct head_bias bias = /* the stride of 0 makes all rows of q the same query */
         score_head_bias(rule, biases, head.head, (struct matrix){(float *)q, 1, d, 0},
                         (struct matrix){(float *)k, keys, d, d});
     for (size_t i = 0; i < keys; i++) {
@@ -310,7 +313,7 @@ static struct matrix parts_matrix(const struct resid_parts *parts, size_t first,
                            parts->width, parts->width};
 }
 
-/* Find the rows of a part; a missing part is added, with zeros. */
+/* Return the rows of a part. A part that is missing is added, with rows of zeros. */
 static struct matrix part_rows(struct resid_parts *parts, struct resid_part part)
 {
     size_t i = 0;
@@ -415,7 +418,8 @@ static size_t count_probes(const struct parts_request *asked)
     return (probe->head < 0 ? context_heads(rule) : 1) * context_width(rule);
 }
 
-/* The largest number of parts that a dictionary makes. */
+/* Return the largest number of parts that a dictionary makes: the active features, bias and
+ * error. */
 static size_t count_features(const struct parts_request *asked)
 {
     return asked->pass->dictionary ? asked->pass->active_count + 2 : 0;
@@ -467,8 +471,7 @@ static int split_parts(struct resid_parts *parts, const struct parts_request *as
     return 0;
 }
 
-/* The largest number of parts that a stream can have, or any vector that is made from the
- * stream. */
+/* Return the largest number of parts of a stream, or of any vector that is made from the stream. */
 static size_t most_parts(const struct parts_request *asked)
 {
     enum { ENDS = 6 };

@@ -1,9 +1,9 @@
 /* resid_parts.h: splits the residual stream at some positions into a sum of parts: the embeddings,
  * and the outputs of each earlier head, MLP and bias.
  *
- * With the divisors of norms fixed, all that makes a head's queries, keys and values from these
- * parts is affine: a norm, a product or a rotation of a sum is the sum of the same of its parts,
- * and a constant, which is also a part.
+ * With the divisors of norms fixed, every step from the stream to a head's queries, keys and values
+ * (a norm, a matrix product, a rotation) is affine: it maps a sum to the sum of the mapped parts
+ * plus a constant, which is also a part.
  *
  *     struct resid_pass pass = {.viewer = &viewer, .pair = &pair, ...};
  *     const struct key_range query = {pass.position_count, pass.position_count + 1};
@@ -44,8 +44,8 @@ const char *resid_part_name(char name[RESID_PART_BYTES], struct resid_part part)
 
 /* Parts of vectors: each part has a value for each of `rows` vectors. */
 struct resid_parts {
-    struct resid_part *items; /* [count] */
-    float *values;            /* [count][rows, width] */
+    struct resid_part *items; /* [count] the parts */
+    float *values;            /* [count][rows, width] values of each part */
     size_t count, most, rows, width;
 };
 
@@ -103,14 +103,15 @@ struct resid_attention {
     uint32_t *list;        /* [visible] indices of the visible keys */
     double *plain, *score; /* [keys] `plain`: scale · q · k; `score`: with biases, before a cap */
     double *weights;       /* [keys] attention weights; 0 for a hidden key */
-    double of_sink;        /* weight that is left to a sink */
+    double of_sink;        /* attention weight of the sink; 0: no sink */
 };
 
 int resid_attend(struct resid_attention *attention, const struct resid_pass *pass,
                  struct resid_head head, size_t row, struct arena *arena, struct err *err);
 
-/* Like resid_attend, but `weights` are the numbers that multiply the values of a head's context;
- * `factor`: the factor of the context's norm, 1 if there is none. */
+/* Like resid_attend, but `weights` are the numbers that multiply the values in a head's context,
+ * which in differential attention combine two heads; `factor`: the factor of the context's norm, 1
+ * if there is none. */
 int resid_mix(struct resid_attention *attention, const struct resid_pass *pass,
               struct resid_head head, size_t row, double *factor, struct arena *arena,
               struct err *err);

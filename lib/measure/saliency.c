@@ -15,7 +15,7 @@ struct path_side {
     const struct tokenized *tokens;
     struct matrix x, base, at; /* `x`: the text's rows; `base`: the baseline's; `at`: rows at a
                                 * point of the path */
-    double *sum;               /* [T, C] weighted gradients, then their products with x - base */
+    double *sum;               /* [T, C] sum of the weighted gradients at all points of the path */
 };
 
 /* --- the path --------------------------------------------------------------------------------- */
@@ -59,7 +59,7 @@ static void choose_points(struct path_point *points, enum saliency_rule rule, si
         gauss_legendre(points, n);
 }
 
-/* Set each row of `base`: the mean row of the table of tokens, or the row of a token. */
+/* Set each row of `base` to the mean row of the token table, or to the row of one token. */
 static int set_baseline(struct path_side *side, const struct saliency_plan *plan,
                         struct arena *arena, struct err *err)
 {
@@ -97,7 +97,8 @@ static int open_side(struct path_side *side, const struct saliency_plan *plan, s
                : 0;
 }
 
-/* Go to a point of the path; add the gradients there, times `weight`, to the sums. */
+/* Run the model at a point of the path, and add the gradients there, times the point's weight, to
+ * the sums. A weight of 0 computes only the logit. */
 static int visit(struct path_side *sides, struct gradient_walk *walk, struct text *text,
                  struct path_point point, struct err *err)
 {
@@ -131,7 +132,8 @@ static int visit(struct path_side *sides, struct gradient_walk *walk, struct tex
 
 /* --- the report ------------------------------------------------------------------------------- */
 
-/* Return the sum of a token's products, and set `*norm` to their L2 norm. */
+/* Return the sum, over channels, of a token's products (gradient · difference from the baseline),
+ * and set `*norm` to their L2 norm. */
 static double number_of(double *norm, const struct path_side *side, size_t token)
 {
     double sum = 0, square = 0;

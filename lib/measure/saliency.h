@@ -36,14 +36,16 @@ struct saliency_plan {
     enum saliency_method method;
     enum saliency_rule rule;
     size_t steps;                         /* number of points on the path */
-    bool from_mean;                       /* baseline: the mean row of the table */
-    const uint32_t *from;                 /* baseline: the row of this token; NULL: zeros */
+    bool from_mean;                       /* true: the baseline is the mean row of the token
+                                           * table */
+    const uint32_t *from;                 /* token whose row is the baseline; NULL: the baseline is
+                                           * zeros or, with `from_mean`, the mean */
     const struct progress_sink *progress; /* counts points; NULL: none */
 };
 
 struct saliency {
-    double value, baseline; /* `value`: the answer to the question; `baseline`: the same answer at
-                             * the baseline */
+    double value, baseline; /* `value`: the logit, or difference of two, that the question asks for;
+                             * `baseline`: the same at the baseline */
     double missing;         /* error of the sum of all numbers: sum - (value - baseline) */
 };
 

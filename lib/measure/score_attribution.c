@@ -36,16 +36,16 @@ struct text_rows {
     const double *other;  /* [width] the vector that multiplies the sum of the rows */
 };
 
-/* A number that is a sum of products with queries, keys or values, and splits into the products
- * with their parts: a side of the score, of one text or of the difference of two; or a head's part
- * of a side, as a product with the value of a token. */
+/* A number that is a sum of products with queries, keys or values, so that it splits into the
+ * products with their parts. It is a side of the score (of one text, or of the difference of two
+ * texts), or what a head's part contributes through the value of one token. */
 struct vector {
     enum resid_side side;
     struct text_rows texts[TEXTS];
     size_t count; /* number of `texts` */
 };
 
-/* The query or the key of the score. */
+/* A side of the score: the query or the key, split into parts. */
 struct score_side {
     const char *name; /* "query", "key" */
     enum resid_side side;
@@ -53,7 +53,7 @@ struct score_side {
     const double *shares; /* [rows] coefficients of the rows */
     size_t token;
     size_t count;
-    struct resid_part *parts; /* [count] */
+    struct resid_part *parts; /* [count] the parts of this side */
     struct label *labels;     /* [count] names of the parts */
     double *vectors;          /* [count, dk] the parts, summed over the rows */
     double *sums; /* [count] for each part, the sum of its pairs with all parts of the other side */
@@ -67,11 +67,12 @@ struct splitting {
     const struct config *config;
     const struct sublayer *attention;
     struct resid_pass pass;
-    size_t *positions;            /* positions of the keys: of the score, and of its contrast */
+    size_t *positions;            /* positions of the keys that the score or its contrast uses */
     double *shares;               /* [positions + 1] coefficients of the keys, then of the query */
-    struct score_side sides[2];   /* RESID_QUERY, RESID_KEY */
+    struct score_side sides[2];   /* indexed by RESID_QUERY and RESID_KEY */
     const struct splitting *less; /* the text whose pairs are subtracted; NULL: none */
-    double *pairs;                /* [parts of the query, parts of the key] */
+    double *pairs;                /* [parts of the query, parts of the key] contributions to the
+                                   * score */
     struct arena scratch;
     struct arena *arena; /* owns the report */
     struct err *err;
@@ -141,8 +142,8 @@ static int weigh_keys(struct splitting *s, struct score_attribution *found)
 
 /* --- parts of vectors ------------------------------------------------------------------------- */
 
-/* A function that gets the parts of some rows. `first` is the index of the first of these rows
- * among the rows of `of`. */
+/* A function that is called with the parts of some rows. `first` is the index of the first of these
+ * rows among the rows of `of`. */
 typedef int parts_use(void *context, const struct text_rows *of, const struct resid_parts *some,
                       size_t first, struct err *err);
 
@@ -178,10 +179,10 @@ static size_t token_of(const struct text_rows *of, size_t row)
 
 /* How much each part of a vector contributes, and the token at which it contributes most. */
 struct weighed {
-    struct resid_part *parts; /* [count] */
+    struct resid_part *parts; /* [count] the parts of the vector */
     double *values, *most;    /* [count] `values`: contributions; `most`: contributions at the token
                                * `at` */
-    size_t *at;               /* [count] */
+    size_t *at;               /* [count] the token at which the part contributes most */
     size_t count;
     struct arena *arena;
 };
@@ -233,7 +234,7 @@ struct side_made {
     struct score_side *side;
 };
 
-/* Make a side that has parts as in `some`, all of them 0. */
+/* Give a side the parts of `some`, with vectors of zeros. */
 static int start_side(struct splitting *s, struct score_side *side, const struct resid_parts *some)
 {
     side->count = some->count;
@@ -492,7 +493,8 @@ static int read_rows(void *context, const struct text_rows *of, const struct res
 }
 
 /* Find how `part`, a head or all heads of a layer (head -1), contributes to each of `count`
- * vectors, which have the same rows; nothing for other kinds of parts. */
+ * vectors, which have the same rows. For other kinds of parts, only `key` of the first reading is
+ * set, to COLUMN_MISSING. */
 static int read_part(struct head_reading *readings, const struct vector *vectors, size_t count,
                      const struct resid_part *part, struct arena *arena, struct err *err)
 {

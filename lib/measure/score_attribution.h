@@ -48,25 +48,26 @@ struct score_plan {
     enum score_against against;
     size_t other; /* the other key of AGAINST_KEY */
     enum score_by by;
-    size_t depth; /* most steps of the path behind the largest part of each side; 0: no path */
+    size_t depth; /* maximum number of steps of the path back from the largest part of each side; 0:
+                   * no path */
     const struct text_with_source *corrupt; /* a text whose pairs are subtracted; NULL: none */
     const struct dictionary *dictionary;    /* a dictionary whose features are parts; NULL: none */
     size_t number;                          /* number of the text, for messages */
 };
 
 struct score_attribution {
-    double score, bias; /* score and bias of the contrast, less the other text's, if there is
-                         * `corrupt` */
-    double sum;         /* sum of all pairs, and the bias */
+    double score, bias; /* score and bias of the contrast; with `corrupt`, minus the other text's
+                         * score and bias */
+    double sum;         /* sum of all pairs, plus the bias */
     double weight;      /* the head's attention to the key */
 };
 
 /* Add to the report of a pair the arrays of `by`: `score_query` and `score_key` [layers with parts
  * + 2, columns], `score_pairs`, or for each layer `score_query_source` and `score_key_source`
- * [heads, tokens], with `cross_` before these names of cross-attention. Set its tables: the sums of
- * parts, the largest pairs and the path; unless by part, only tables for people. Refused: as usage,
- * a key that is hidden from the query; as not supported, edits, and a dictionary of a value that
- * the head does not read. */
+ * [heads, tokens], whose names begin with `cross_` for cross-attention. Set its tables: the sums of
+ * parts, the largest pairs and the path; unless `by` is SCORE_BY_PART, only the tables for people.
+ * Refused: as usage, a key that is hidden from the query; as not supported, edits, and a dictionary
+ * of a value that the head does not read. */
 int score_attribution_make(struct score_attribution *found, struct report *report,
                            const struct score_plan *plan, const struct text_with_source *pair,
                            struct arena *arena, struct err *err);

@@ -14,7 +14,7 @@
 enum {
     DIGITS = 4,
     MODEL_COLUMNS = 16, /* terminal columns of a column's header; longer names are shortened */
-    LABEL_MOST = 16,    /* bytes of a row's label: "are/is" */
+    LABEL_MOST = 16,    /* maximum bytes of a row's label, such as "are/is" */
 };
 
 static const double LN_2 = 0.6931471805599453;
@@ -297,8 +297,8 @@ static const size_t *align(const struct tokenized *good, const struct tokenized 
     return with;
 }
 
-/* Put the label and the position of a word, and return its surprisal; NaN: one of its tokens has
- * none. */
+/* Put the label and the position of a word, and return its surprisal; NaN: one of its tokens has no
+ * score, or the text lacks the word. */
 static double put_side(struct table_rows *rows, const struct score_view *view,
                        const struct score_text *text, size_t side, size_t word)
 {
@@ -428,7 +428,8 @@ static const char *region_name(const struct column *regions, size_t word)
     return name ? name : "";
 }
 
-/* The label of a row has the words of all lines: "are/is", or "are/is/…" if it would be long. */
+/* The label of a row has the words of all models or conditions: "are/is", or "are/is/…" if it would
+ * be long. */
 int score_totals_add_words(struct score_totals *totals, size_t line, const struct report *report,
                            struct arena *arena, struct err *err)
 {
@@ -444,7 +445,8 @@ int score_totals_add_words(struct score_totals *totals, size_t line, const struc
         if (region_name(regions, i) != region) {
             region = region_name(regions, i);
             total.position = total.earlier = 0;
-            for (size_t k = 1; k <= i; k++) /* a region ends before word k */
+            for (size_t k = 1; k <= i; k++) /* count a region of the same name that ends before word
+                                             * k */
                 total.earlier += region_name(regions, k) != region_name(regions, k - 1) &&
                                  strcmp(region_name(regions, k - 1), region) == 0;
         }
@@ -636,7 +638,9 @@ int score_totals_report(struct report *report, const struct score_view *view,
 
 /* --- unigrams --------------------------------------------------------------------------------- */
 
-enum { SMALL_BYTES = 256 }; /* most bytes of a word that is looked up in small letters; a longer
+enum {
+    SMALL_BYTES = 256
+}; /* maximum bytes of a word that is looked up in lower case; a longer
                              * word is cut */
 
 static const struct unigram *find(const struct unigrams *unigrams, struct hash_probe *probe,

@@ -18,41 +18,44 @@ struct score_view {
     struct report origin; /* the report of viewer_report, without text and tables */
     bool bits;            /* surprisal, entropy and differences in bits, not nats */
     bool words;           /* a row for each word, not for each token */
-    bool for_people;      /* the most likely tokens are a column, not a second table */
+    bool for_people;      /* true: the most likely tokens are a column, not a second table */
     bool fills;           /* rows are only the most likely tokens, for mask tokens or with `next` */
     bool next;            /* rows are only the most likely tokens after each text */
-    bool has_regions;     /* some text has regions */
+    bool has_regions;     /* true if some text has regions */
     bool ends;            /* scores have the entropy after each text, and words the entropy after
                            * each word */
     bool lists;           /* rows are only the most likely tokens, at all positions */
     bool of_rows;         /* the words of a text are rows of a table, whose columns are in
                            * `parts` */
-    bool of_pairs;        /* some text is a pair */
+    bool of_pairs;        /* true if some text is a pair */
 };
 
 /* A text, or its continuations: the text is read together with each continuation. */
 struct score_text {
-    struct text_with_source *pairs; /* the text; with continuations [part_count], one for each */
-    const struct scored *scored;    /* scores of `pairs`, with continuations [part_count] */
+    struct text_with_source *pairs; /* the text; with continuations [part_count], the text with each
+                                     * of them */
+    const struct scored *scored;    /* the scores of each of `pairs` */
     const struct score_region {     /* [part_count] continuations, or regions of the text */
         const char *name;
         long long number;
-        size_t first, count;                   /* range of tokens */
+        size_t first, count;                   /* range of tokens in the text */
         const struct identity_column *columns; /* [column_count] columns of a table of words; NULL:
                                                 * none */
         size_t column_count;
     } * parts;
-    const struct score_region *bad_parts; /* [part_count] of a pair: regions of the bad text */
+    const struct score_region *bad_parts; /* [part_count] for a minimal pair, the regions of the bad
+                                           * text */
     size_t part_count;
-    bool continues;   /* parts are continuations */
+    bool continues;   /* true: `parts` are continuations, not regions */
     const size_t *at; /* [at_count] rows to show, tokens or words; NULL: all */
     size_t at_count;
 };
 
 /* Report the scores of the tokens or words of a text, or of its continuations. If the view shows
- * words, word_spans_find has found them. A word has no score (NaN) if one of its tokens has none;
- * its entropy is its first token's. A blank text has one row; its continuations, none. With
- * `fills`, rows are likely tokens of masks or, with `next`, of the next token. */
+ * words, call word_spans_find before. A word has no score (NaN) if one of its tokens has none; its
+ * entropy is the entropy of its first token. A blank text has one row; continuations of a blank
+ * text have none. With `fills`, rows are likely tokens of masks or, with `next`, of the next
+ * token. */
 int score_report(struct report *report, const struct score_view *view,
                  const struct text_with_source *pair, const struct score_text *text,
                  struct arena *arena, struct err *err);
@@ -75,7 +78,8 @@ enum totals_kind {
 };
 
 struct score_total {
-    const char *name;         /* row label in figures: "reduced, verb"; of words: "are/is" */
+    const char *name;         /* row label in figures, such as "reduced, verb" or, for words,
+                               * "are/is" */
     const char *const *keys;  /* [key_count] values of the key columns; NULL: missing */
     const char *bad;          /* bad text of one pair; the last key is the good text */
     long long number;         /* number of the text or of the region; COLUMN_MISSING: none */
@@ -114,9 +118,11 @@ const char *score_summary(const struct score_view *view, const struct score_tota
 
 struct score_totals {
     enum totals_kind kind;
-    bool are_single;          /* a row is one text, pair, continuation or word; false: a group */
+    bool are_single;          /* true: a row is one text, pair, continuation or word; false: a
+                               * group */
     bool has_unigrams;        /* add a column: the SLOR of each row */
-    bool hides_text;          /* data get no text: a column of the input contains it */
+    bool hides_text;          /* true: data output omits the text, because a column of the input
+                               * contains it */
     bool grouped;             /* add a column: the difference to the first text of the group */
     const char *query;        /* value of --query: totals are over these tokens; NULL: over all
                                * tokens */
@@ -126,14 +132,15 @@ struct score_totals {
     const char *factors; /* names of the factors, in their order, if conditions have several; NULL:
                           * one */
     struct score_total *rows;
-    size_t count, first; /* `count`: number of rows; `first`: number of the first row, from 1 */
-    size_t most;         /* largest number of rows; 0: any, and each total adds a row */
+    size_t count, first; /* `count`: number of rows; `first`: number, from 1, of the row to show
+                          * first; 0: none */
+    size_t most;         /* maximum number of rows; 0: no maximum, and each total adds a row */
     struct hash_index found;
     const struct text_with_source *pair; /* the text of all totals; NULL: totals of several texts */
     size_t texts;                        /* number of texts, if `pair` is NULL */
     const struct score_total *sums; /* [sum_count] totals over all rows: facts of the report, not
                                      * rows */
-    size_t sum_count;               /* 1, or the number of predictions */
+    size_t sum_count;               /* 1 or, for TOTALS_OF_PREDICTIONS, the number of predictions */
 };
 
 /* Add a total to the row with the same keys, `position` and `earlier`, or as a new row after row
@@ -168,7 +175,7 @@ struct unigrams {
 int unigrams_read(struct unigrams *unigrams, const char *bytes, size_t size, struct arena *arena,
                   struct err *err);
 
-/* Return the log-probability of a word. It is looked up as it is, without punctuation around it, or
- * in small letters. A word that is not listed counts as 1, and adds 1 to `unknown`. */
+/* Return the log-probability of a word. It is looked up as it is, then without punctuation around
+ * it, then in lower case. A word that is not listed counts as 1, and adds 1 to `unknown`. */
 double unigrams_logprob(const struct unigrams *unigrams, const char *word, size_t size,
                         size_t *unknown);

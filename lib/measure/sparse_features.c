@@ -152,7 +152,8 @@ static int by_number(const void *a, const void *b)
     return one < other ? -1 : one > other;
 }
 
-/* Return the features to show for a token: the listed ones, active or not, or the largest. */
+/* Return the features to show for a token: the listed features, active or not, or the largest
+ * features. */
 static struct feature_row shown_of(const struct feature_plan *plan, const struct feature_row *row,
                                    struct arena *arena, struct err *err)
 {
@@ -238,7 +239,7 @@ static double unexplained(struct matrix x, struct matrix y, size_t first, struct
     return errors / variance;
 }
 
-/* Return the share of the variance that a dictionary of centered rows does not explain. */
+/* Return the share of the variance that the dictionary does not explain if it centers its rows. */
 static double unexplained_centered(const struct feature_plan *plan, struct matrix x,
                                    struct matrix out, size_t first, struct arena *arena,
                                    struct err *err)

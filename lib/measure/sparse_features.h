@@ -24,10 +24,11 @@ struct feature_plan {
     bool dense;      /* true: make an array [tokens, features], not the table */
 };
 
-/* Select the sites that a dictionary reads and writes, in its layer, which must outlive it. */
+/* Select the sites that a dictionary reads and writes, in its layer. The dictionary must outlive
+ * the selection. */
 void features_select(struct selection *selection, const struct dictionary *dictionary);
 
-/* Add the memory of capturing these sites of a text and encoding their rows. */
+/* Add the memory to capture a dictionary's sites for a text, and to encode their rows. */
 void features_add_memory(struct memory *memory, const struct viewer *viewer,
                          const struct dictionary *dictionary, const struct text_with_source *pair);
 
@@ -40,6 +41,6 @@ int features_of_report(struct feature_row **rows, struct matrix *x, const struct
  * feature, or its array, and set its facts: the mean number of active features (l0), and the share
  * of the variance that the reconstruction does not explain (`unexplained`; if the files do not say
  * whether rows are centered, also `unexplained_centered`). Special tokens at the beginning are left
- * out of both. */
+ * out of these numbers. */
 int features_report(struct report *report, const struct feature_plan *plan, struct arena *arena,
                     struct err *err);

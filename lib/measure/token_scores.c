@@ -18,9 +18,9 @@
 /* --- logits of kept rows ---------------------------------------------------------------------- */
 
 enum {
-    PIECE_BYTES = 32 << 20, /* largest size in bytes of the logits computed at once */
-    PIECE_LEAST = 32,       /* least number of rows; fewer would read the unembedding matrix too
-                             * often */
+    PIECE_BYTES = 32 << 20, /* maximum bytes of the logits that are computed at once */
+    PIECE_LEAST = 32,       /* minimum number of rows computed at once; fewer would read the
+                             * unembedding matrix too often */
     PIECE_MOST = 512,
     PASS_TOKENS = 1024, /* windows are added to a pass until it has this many tokens */
 };
@@ -41,7 +41,7 @@ struct scored_piece {
     const struct logits_work *work;
     struct matrix logits;
     size_t first;
-    atomic_bool unsound; /* some logits are not finite */
+    atomic_bool unsound; /* true if some logits are not finite */
 };
 
 /* Check the logits here: when `see` reads the row, it is still in the processor's cache. */
@@ -123,29 +123,30 @@ int scoring_check(const struct scoring *scoring, struct err *err)
     return 0;
 }
 
-/* A token to score. Its logits come from the row before it in its window, or from its own, which is
- * masked. */
+/* A token to score. Its logits come from the row before it in its window or, in a masked model,
+ * from its own row, where the token is masked. */
 struct score_target {
     size_t window, row;
     uint32_t id;
     struct token_score *score;
 };
 
-/* The windows of a pass, and the beginning of the next one. */
+/* The windows of one pass, and where the next window begins. */
 struct score_reading {
     const struct scoring *scoring;
     const struct capture_request *asked;
     struct scored *scored;
     size_t text, first, next; /* the next window's text, first token and first token to score */
-    struct text *windows;     /* [count] */
+    struct text *windows;     /* [count] the windows of the pass */
     size_t count, tokens;
     struct score_target *targets; /* [target_count] in the order of their windows */
     size_t target_count;
-    struct matrix rows;            /* [target_count, C] */
+    struct matrix rows;            /* [target_count, C] the row that predicts each target */
     size_t filled;                 /* rows filled so far */
     struct text_templates special; /* special tokens of a masked model */
     size_t best_count;             /* largest best_count of any text */
-    struct likely *best;           /* [target_count, best_count]; it outlives the pass */
+    struct likely *best;           /* [target_count, best_count] most likely tokens; they outlive
+                                    * the pass */
     struct arena pass;
 };
 
@@ -186,7 +187,8 @@ static void score_row(void *context, size_t row, const float *logits, size_t cou
     double entropy = 0;
     double total = logsumexp_entropy(&entropy, logits, count);
     topk(best, reading->best_count, logits, count, total);
-    bool is_open = /* the text has no token there */
+    bool is_open = /* true if the text has no token at this position: a mask, or the position after
+                    * the text */
         reading->scoring->next || (long long)target->id == reading->scoring->viewer->mask;
     *target->score = (struct token_score){
         .logprob = is_open ? NAN : (float)((double)logits[target->id] - total),
@@ -326,7 +328,7 @@ int scoring_run(struct scored *scored, const struct scoring *scoring,
                 const struct capture_request *asked, struct arena *arena, struct err *err)
 {
     struct machine *machine = &scoring->viewer->machine;
-    /* counts tokens, not the layers of a pass */
+    /* this progress counts scored tokens; the passes must not also report their layers */
     const struct progress_sink *sink = machine->progress;
     const struct viewer *viewer = scoring->viewer;
     size_t words = viewer->model.config.vocab_size;
@@ -359,7 +361,8 @@ int scoring_run(struct scored *scored, const struct scoring *scoring,
     machine->progress = sink;
     arena_release(&reading.pass);
 
-    /* the probability that a word ends moves from the next word's first token to its own last */
+    /* the probability that a word ends moves from the first token of the next word to the word's
+     * last token */
     const bool *begins = scoring->begins;
     for (size_t k = 0; k < asked->count && begins && !failed; k++) {
         const uint32_t *ids = asked->pairs[k].text.ids;
@@ -390,7 +393,8 @@ struct scoring_memory scoring_memory(const struct scoring *scoring,
                   sizeof(struct likely);
     struct text_with_source pass = *pair;
     struct memory memory = {0};
-    pass.text.count = num_min(masks ? tokens * tokens : tokens, most); /* copies share passes */
+    pass.text.count = num_min(masks ? tokens * tokens : tokens, most); /* copies of a text share
+                                                                        * passes */
     viewer_add_memory(&memory, viewer, &selection, &pass, CAPTURE_NOTHING);
     return (struct scoring_memory){.pass = memory.during,
                                    .rows = (double)(pass.text.count * row),

@@ -1,5 +1,5 @@
-/* token_scores.h: log-probability, rank and entropy of each token given those before it; in a
- * masked model, given all others.
+/* token_scores.h: log-probability, rank and entropy of each token given the tokens before it; in a
+ * masked model, given all other tokens.
  *
  *     struct scoring scoring = {.viewer = &viewer, .best_count = 5};
  *     if (scoring_check(&scoring, err) || scoring_run(&scored, &scoring, &asked, &arena, err)) ...
@@ -25,27 +25,28 @@ struct token_score {
                                 * NaN: no score */
     size_t rank;               /* rank of the token, from 1, the most likely; 0: no score */
     const struct likely *best; /* [best_count] the most likely first; NULL: none */
-    float begin;               /* with `begins`: log-probability that a token of `begins` is in this
-                                * place */
+    float begin;               /* with `begins`: log-probability that a token of `begins` is at this
+                                * position */
 };
 
 struct scored {
     struct token_score *tokens; /* [count], and with `next`, `ends` or `begins` one more, for the
                                  * token after the text */
     size_t count;
-    size_t best_count; /* likely tokens kept for every token */
+    size_t best_count; /* number of most likely tokens kept for every token */
     bool fills; /* only mask tokens of the text, or with `next` the next token, have results */
 };
 
 struct scoring {
     struct viewer *viewer;
-    size_t best_count; /* most likely tokens to keep for each; fewer in a small vocabulary */
+    size_t best_count; /* number of most likely tokens to keep for each token; fewer in a small
+                        * vocabulary */
     bool within_word;  /* also mask the later tokens of the token's word (Kauf and Ivanova, 2023) */
-    size_t fill_count; /* best_count of mask tokens and, with `next`, of the next token */
+    size_t fill_count; /* best_count for mask tokens and, with `next`, for the next token */
     bool next;         /* find the tokens that may follow a text, as for a mask, instead of
                         * scores */
     bool ends;         /* also compute the entropy of the prediction after a text */
-    size_t context;    /* largest number of tokens of a window; 0: texts are read whole */
+    size_t context;    /* maximum number of tokens in a window; 0: texts are read whole */
     size_t stride;
     const bool *begins; /* [V] tokens that begin a word; NULL: none. A word ends where one of these
                          * comes next; the probability of that moves from the first token of a word
@@ -55,9 +56,9 @@ struct scoring {
 /* True if a text has mask tokens that a masked model is to fill in. */
 bool text_has_mask(const struct tokenized *text, const struct viewer *viewer);
 
-/* Refuse, as not supported, models as logits_check does; as usage, a stride of the whole
- * context or more, `= resample` in a masked model, options for the other kind of model and, with a
- * stride, edits of single tokens or columns and those with values of a file or a text. */
+/* Refuse, as not supported, models as logits_check does; as usage, a stride of the whole context or
+ * more, `= resample` in a masked model, options for the other kind of model and, with a stride,
+ * edits of single tokens or columns and edits with values of a file or a text. */
 int scoring_check(const struct scoring *scoring, struct err *err);
 
 /* Score the pairs of `asked` into scored [asked->count]; the arena owns the scores of tokens. */

@@ -11,7 +11,7 @@
 #include "model/points.h"
 #include "pass/sampler.h"
 
-/* Sums over numbers of two models. */
+/* Sums that compare the numbers of two models. */
 struct weight_sums {
     double off, size;           /* sums of squares: `off` of the differences; `size` of the first
                                  * model's numbers */
@@ -27,15 +27,16 @@ struct weight_unit {
     int layer;
     bool of_source, is_all;
     struct weight_sums sums;
-    double kl, surprisal; /* sums over rows */
+    double kl, surprisal; /* sums over rows of logits */
     size_t rows, predicted, same;
 };
 
 /* Tensors whose names differ in numbers alone: "model.layers.*.mlp.up_proj.weight". */
 struct weight_kind {
     const char *name;
-    struct weight_sums sums, *of_units; /* [unit_count] */
-    double largest;                     /* the largest distance of one of the tensors */
+    struct weight_sums sums, *of_units; /* `sums`: of all tensors of the kind; `of_units`
+                                         * [unit_count]: of its tensors in each unit */
+    double largest;                     /* largest distance of a single tensor; -1: no tensor yet */
     int in_layer;
     const char *types[2]; /* names of the types in the two models, such as "Q4_K Q6_K" */
 };
@@ -47,7 +48,7 @@ struct weight_costs {
     bool predicts;
     struct weight_unit *units; /* [unit_count] the last unit is all weights */
     size_t unit_count;
-    struct weight_kind *kinds; /* [kind_count] */
+    struct weight_kind *kinds; /* [kind_count] kinds of tensors */
     size_t kind_count;
     struct hash_table kind_of;
     struct table_rows *data;
@@ -167,7 +168,7 @@ static int capture_logits(const struct array **logits, struct weight_costs *w,
     return 0;
 }
 
-/* Run a text with the weights of a unit from the other model. */
+/* Run a text on the first model with the weights of one unit from the other model. */
 static int capture_mixed(const struct array **logits, struct weight_costs *w,
                          const struct weight_unit *unit, size_t text)
 {
@@ -273,7 +274,7 @@ static void put_cost(struct table_rows *rows, const struct weight_unit *unit)
     rows_next(rows);
 }
 
-/* Append a type to a list, unless it is there. */
+/* Append a type to a list, unless the list has it. */
 static void add_type(const char **types, const char *type, struct weight_costs *w)
 {
     if (!*types)
@@ -315,7 +316,7 @@ static int compare_tensors(struct weight_costs *w)
     return 0;
 }
 
-/* Make the tables for people: the kinds of tensors, and the units. */
+/* Make the tables for people: one of the kinds of tensors, and one of the units (layers). */
 static int make_tables(struct table tables[2], struct weight_costs *w)
 {
     static const char *const no_types[2];
@@ -348,8 +349,8 @@ static int make_tables(struct table tables[2], struct weight_costs *w)
     return 0;
 }
 
-/* Add matrices: the distances, kinds by units; and the cost of each unit, except the unit of all
- * weights. */
+/* Add matrices: the distances (kinds of tensors by layers), and the cost of each layer. The unit of
+ * all weights is left out. */
 static int draw(struct report *report, const struct weight_costs *w)
 {
     const size_t columns = w->unit_count - 1;

@@ -1,5 +1,5 @@
 /* weight_costs.h: compares the weights of other models that have the same tensors, such as
- * quantised ones, with the first model's: the difference of each tensor, and the cost of the
+ * quantised copies, with the first model's: the difference of each tensor, and the cost of the
  * weights of each layer.
  *
  * To find the cost of a layer, the first model runs with this layer's weights from the other model.

@@ -7,7 +7,7 @@
 #include "math/precision.h"
 
 /* Write the layers in which a flag is set, such as " in layers 0-4, 6"; write nothing if all layers
- * have it. Flag 0: write the layers that have experts. */
+ * have it. For flag 0, write the layers that have experts. */
 static void write_layers(struct buf *out, const struct config *c, unsigned flag)
 {
     size_t count = 0;
@@ -109,8 +109,8 @@ static void write_positions(struct buf *out, const struct config *c)
     }
 }
 
-/* Write the heads of layers with LAYER_WIDE, and which layers read the keys and values of earlier
- * layers. */
+/* Write the sizes of heads in layers with LAYER_WIDE, and which layers read the keys and values of
+ * earlier layers. */
 static void write_heads(struct buf *out, const struct config *c)
 {
     if (config_flags(c) & LAYER_WIDE) {
@@ -123,8 +123,8 @@ static void write_heads(struct buf *out, const struct config *c)
                    out->size ? "; " : "", c->n_layer - c->n_borrowing);
 }
 
-/* Write the mixers: "gated delta rule in layers 0-2: 4 heads, 2 of keys, states of 4 × 3;
- * convolution of 4 tokens; 1.2 KiB for a text of any length". */
+/* Write what mixers compute, such as "gated delta rule in layers 0-2: 4 heads, 2 of keys, states of
+ * 4 × 3; convolution of 4 tokens; 1.2 KiB for a text of any length". */
 static void write_mixers(struct buf *out, const struct config *c)
 {
     static const char *const rules[] = {[MIXER_CONVOLVE] = "short convolutions",
@@ -191,13 +191,14 @@ static void write_embedding(struct buf *out, const struct config *c)
     if (scale == 1)
         return;
     buf_format(out, "%stimes %g", c->n_word || c->n_segments ? ", " : "", (double)scale);
-    if (scale == sqrtf((float)c->n_embd) && c->norm_offset) /* only Gemma models have both */
+    if (scale == sqrtf((float)c->n_embd) && c->norm_offset) /* only Gemma models have both this
+                                                             * scale and norm_offset */
         buf_format(out, ", √%zu (Hugging Face rounds it in bf16: %g)", c->n_embd,
                    (double)bf16_value(bf16_round(scale)));
 }
 
-/* Write the experts: "2 of 8 for each token, 14336 channels each in layers 3-61; a shared one of
- * 2048 channels". */
+/* Write numbers and sizes of experts, such as "2 of 8 for each token, 14336 channels each in layers
+ * 3-61; a shared one of 2048 channels". */
 static void write_experts(struct buf *out, const struct config *c)
 {
     const struct mixture *m = &c->mixture;
@@ -223,14 +224,16 @@ static void write_experts(struct buf *out, const struct config *c)
                    (double)c->clamp, (double)c->up_offset);
 }
 
-/* Write the sublayers of a layer: "x + attention(ln_1(x)), then x + mlp(ln_2(x))". */
+/* Write the sublayers of a layer as a formula, such as "x + attention(ln_1(x)), then x +
+ * mlp(ln_2(x))". */
 static void write_sublayers(struct buf *out, const struct layer *first)
 {
     static const char *const norms[] = {"ln_1", "ln_cross", "ln_2", "per_layer", "ln_1", "laurel"};
     static const char *const functions[] = {"attention", "cross_attention", "mlp",
                                             "per_layer", "mixer",           "laurel"};
     const struct sublayer *list = first->sublayers;
-    const char *input = NULL; /* the norm whose result the sublayer reads; NULL: none */
+    const char *input = NULL; /* name of the norm through which the sublayer reads the stream; NULL:
+                               * it reads the stream itself */
     for (const struct sublayer *s = list; s < list + first->count; s++) {
         int which = s->branch == BRANCH_LAUREL      ? 5
                     : s->branch == BRANCH_MIXER     ? 4
@@ -268,8 +271,8 @@ static bool is_like(const struct layer *layer, const struct layer *other)
     return like;
 }
 
-/* Write the sublayers of layer 0 and, if there are layers of other kinds, of the first layer of
- * each: "…; layer 3: …". */
+/* Write the sublayers of layer 0. If layers differ in their kinds of sublayers, also write the
+ * sublayers of the first layer of each further kind: "…; layer 3: …". */
 static void write_layer(struct buf *out, const struct config *c)
 {
     const struct layer *all = layer_of(c, BRANCH_TEXT, 0);
@@ -289,8 +292,8 @@ static void write_layer(struct buf *out, const struct config *c)
                    config_own_layers(c, c->n_layer));
 }
 
-/* Write the copies of the residual stream: "4 of the stream: layers work on copy 0, predict all and
- * correct them". */
+/* Write the number of copies of the residual stream: "4 of the stream: layers work on copy 0,
+ * predict all and correct them". */
 static void write_copies(struct buf *out, const struct config *c)
 {
     if (c->copies.count)

@@ -17,8 +17,8 @@
 #include "model/gguf/gguf_model.h"
 #include "model/layer.h"
 
-/* The formats of weights, in the order in which they are looked for: either one file with all
- * tensors, or an index that names several files. */
+/* The formats of weights, in the order in which they are looked for. The tensors are in one file
+ * (`single`), or in several files that an index names. */
 static const struct tensor_format {
     const char *single, *index;
     int (*open)(struct safetensors *tensors, const struct folder *folder, const char *name,
@@ -39,8 +39,8 @@ static int open_shards(struct checkpoint *checkpoint, struct err *err)
     return 0;
 }
 
-/* List the files that a weight map names, each once. All are in the model's folder: a name with a
- * slash is refused. */
+/* List the files that the object "weight_map" of an index names, each once. All must be in the
+ * model's folder: a name with a slash is refused. */
 static int list_shards(struct checkpoint *checkpoint, const struct json *map, struct err *err)
 {
     struct hash_table seen = {0};
@@ -172,16 +172,15 @@ struct found_tensor checkpoint_find_exactly(const struct checkpoint *checkpoint,
 
 /* --- tensors of the table of parameters ------------------------------------------------------ */
 
-/* Put the names of the file and the tensor that a message is about before the message; returns
- * -1. */
+/* Put the names of a file and a tensor before the message in `err`; returns -1. */
 static int blame(const struct checkpoint *checkpoint, const char *file, const char *tensor,
                  struct err *err)
 {
     return err_prefix(err, "'%s/%s': tensor '%s'", checkpoint->folder->path, file, tensor);
 }
 
-/* Whether shapes are equal if axes of size 1 are left out, as in [channels, 1, taps] and [channels,
- * taps]. */
+/* Whether a tensor has the shape of a layout if its additional axes of size 1 are ignored:
+ * [channels, 1, taps] for [channels, taps]. */
 static bool equal_but_ones(const struct safetensors_entry *entry,
                            const struct family_layout *layout)
 {
@@ -203,7 +202,7 @@ static int check_entry(const struct safetensors_entry *entry, const struct famil
     char expected[PARAMETER_SHAPE_BYTES];
     char found[PARAMETER_SHAPE_BYTES];
     bool one = entry->count == 1 && entry->rank <= 1 && layout->rank == 1 && layout->shape[0] == 1;
-    /* 1 if the file has a row [1, E] where a vector [E] is expected */
+    /* 1 if the tensor in the file is a row [1, E], where a vector [E] is expected; else 0 */
     size_t more = layout->rank == 1 && entry->rank == 2 && entry->shape[0] == 1;
     bool same = entry->rank == layout->rank + more &&
                 !memcmp(entry->shape + more, layout->shape, layout->rank * sizeof *layout->shape);
@@ -217,9 +216,9 @@ static int check_entry(const struct safetensors_entry *entry, const struct famil
     return 0;
 }
 
-/* Find a tensor by its name with the family's prefix, or with only a part of the prefix, as in
- * files of a model without a head. A file may also have a wrapper before the name or after the
- * prefix, or the prefix "transformer." of some classifiers. */
+/* Find a tensor by its name with the family's prefix, or with only the last parts of the prefix, as
+ * in files of a model without a head. The file may also have a wrapper before the name or after the
+ * prefix, or, for some classifiers, "transformer." in place of the prefix. */
 static struct found_tensor find_in_wrapper(const struct checkpoint *checkpoint, const char *name,
                                            const struct family_names *names)
 {
@@ -243,8 +242,8 @@ static struct found_tensor find_in_wrapper(const struct checkpoint *checkpoint, 
     return found.entry ? found : checkpoint_find_exactly(checkpoint, wrapped);
 }
 
-/* Find a tensor by its name, or by the name that an old file has for the scale or shift of a
- * norm. */
+/* Find a tensor by its name. The scale and shift of a "LayerNorm" may also have the names of old
+ * files, which end in ".gamma" and ".beta". */
 static struct found_tensor find_tensor(const struct checkpoint *checkpoint, const char *name,
                                        const struct family_names *names)
 {
@@ -267,7 +266,7 @@ static struct found_tensor find_slot(const struct checkpoint *checkpoint,
     return find_tensor(checkpoint, name, config->family->names);
 }
 
-/* Whether both tensors are in the file, with different values. */
+/* Whether the file has both tensors (neither is NULL), and their numbers differ. */
 static bool tensors_differ(const struct safetensors_entry *a, const struct safetensors_entry *b)
 {
     float numbers[DTYPE_BLOCK_MAX], others[DTYPE_BLOCK_MAX];
@@ -289,8 +288,9 @@ static bool tensors_differ(const struct safetensors_entry *a, const struct safet
     return false;
 }
 
-/* An encoder and its decoder may each have a table of tokens; a variant of the family has the names
- * of both tables. Most files have copies of one table. */
+/* If the encoder and the decoder have different tables of tokens, choose the variant of the family
+ * with names for both tables, and set n_encoder_vocab. In most files these tables are copies of
+ * one, and the family does not change. */
 static void find_tables(const struct checkpoint *checkpoint, struct config *config)
 {
     const struct slot text = slot_of_text(SLOT_TOKENS),
@@ -313,8 +313,9 @@ static void find_tables(const struct checkpoint *checkpoint, struct config *conf
         config->family = family;
 }
 
-/* Find a classifier by the names of its tensors. Its last matrix has a row for each class and is
- * not tied to the embedding. */
+/* Find a classifier by the names of its tensors, and give it to the config; false: the file has
+ * none. The last matrix of a classifier has a row for each class, and is not tied to the
+ * embedding. */
 static bool find_classes(const struct checkpoint *checkpoint, struct config *config)
 {
     const struct slot head = slot_of_text(SLOT_UNEMBED), dense = slot_of_text(SLOT_TRANSFORM);
@@ -356,7 +357,7 @@ static void find_end(const struct checkpoint *checkpoint, struct config *config)
         return;
     config->end = END_STREAM;
     for (const struct family *f = family; f->name && strcmp(f->name, family->name) == 0; f++) {
-        config->family = f; /* a variant of the family has other names for the head */
+        config->family = f; /* a variant of the family has other names for the head's tensors */
         for (size_t i = 0; i < sizeof ends / sizeof *ends && config->end == END_STREAM; i++)
             if (find_slot(checkpoint, config, slot_of_text((int)ends[i].slot)).entry)
                 config->end = ends[i].end;
@@ -366,8 +367,8 @@ static void find_end(const struct checkpoint *checkpoint, struct config *config)
     config->family = family;
 }
 
-/* Count in *all the layers that should have the tensor that `row` names, and in *found the layers
- * whose tensor is in the file. */
+/* Set *all to the number of layers that should have the tensor of `row`, and *found to the number
+ * of these layers whose tensor is in the file. */
 static void count_row(size_t *all, size_t *found, const struct checkpoint *checkpoint,
                       const struct config *config, const struct family_row *row)
 {
@@ -382,8 +383,8 @@ static void count_row(size_t *all, size_t *found, const struct checkpoint *check
     }
 }
 
-/* Choose a variant of the family if the file has a tensor for each name of the variant whose slot
- * some layer has. */
+/* Choose a variant of the family if the file has, for each of the variant's names, the tensor in at
+ * least one layer. Names whose slots no layer has are ignored. */
 static void find_variant(const struct checkpoint *checkpoint, struct config *config)
 {
     const struct family *family = config->family;
@@ -417,7 +418,7 @@ void checkpoint_settle(const struct checkpoint *checkpoint, struct config *confi
 
 enum { CUTS = 3 };
 
-/* Find the entry of a slot's tensor, in order to change the entry; NULL: the file has no such
+/* Find the entry of a slot's tensor, as one that can be changed; NULL: the file has no such
  * tensor. */
 static struct safetensors_entry *entry_of(struct checkpoint *checkpoint,
                                           const struct config *config, struct slot slot)
@@ -432,8 +433,9 @@ static struct safetensors_entry *entry_of(struct checkpoint *checkpoint,
     return NULL;
 }
 
-/* Find the tensors of the convolutions of a layer's queries, keys and values, and how many rows
- * each should have. False: they need no new cut, or the layer has no such tensors. */
+/* Find the three tensors of a layer's convolution of queries, keys and values, and how many rows
+ * each should have. False: the layer has no such tensors, they already have the expected rows, or
+ * they cannot be divided into these rows. */
 static bool find_cuts(struct safetensors_entry *entries[CUTS], size_t rows[CUTS],
                       struct checkpoint *checkpoint, const struct config *config, size_t layer)
 {
@@ -487,8 +489,8 @@ int checkpoint_cut_again(struct checkpoint *checkpoint, const struct config *con
 
 /* --- tables of sinusoidal positions ----------------------------------------------------------- */
 
-/* has_sines: whether files may have a table of sinusoidal positions in this branch; sines_name: the
- * table's name; sines_layout: its shape. */
+/* has_sines: whether a file may have a table of sinusoidal positions for this branch; sines_name:
+ * the table's name; sines_layout: its shape. */
 static bool has_sines(const struct config *config, int branch)
 {
     return config->sinusoids && config->sines == SINES_HALVES &&
@@ -508,8 +510,8 @@ static struct family_layout sines_layout(const struct config *config)
 
 /* --- keys that config.json lacks -------------------------------------------------------------- */
 
-/* A tensor whose shape is not as expected. The names of the keys of config.json that decide its
- * shape are added to the message in `err`. */
+/* A tensor whose shape is not as expected. name_absent adds the names of the absent keys that
+ * decide this shape to the message in `err`. */
 struct misfit {
     const struct checkpoint *checkpoint;
     const struct config *config;
@@ -517,8 +519,8 @@ struct misfit {
     struct err *err;
 };
 
-/* Find the layout that the tensor would have if config.json had the value that the trial gives to a
- * key. Rank 0: there is no such tensor. */
+/* Set *layout to the layout of the tensor if config.json had the value that the trial gives to a
+ * key. Rank 0: there would be no such tensor. */
 static int layout_of(struct family_layout *layout, const struct misfit *misfit,
                      const struct json *root, struct family_trial *trial)
 {
@@ -584,8 +586,8 @@ static int name_absent(void *context, const struct json *root, struct err *err)
     struct buf names = {0};
     int failed = family_trial_begin(&trial, misfit->config->n_layer, err) ||
                  layout_of(&usual, misfit, root, &trial);
-    const size_t count = trial.count; /* number of keys to try; keys that are found only while
-                                       * values are tried are not tried themselves */
+    const size_t count = trial.count; /* number of keys to try; a trial may find further absent
+                                       * keys, which are not tried */
     for (trial.key = 0; trial.key < count && !failed; trial.key++)
         if (decides(misfit, root, &trial, &usual))
             add_names(&names, trial.absent[trial.key]);
@@ -642,7 +644,7 @@ int checkpoint_find(struct found_tensor *found, const struct checkpoint *checkpo
     char name[PARAMETER_NAME_BYTES];
     const struct family_row *row = config_row(config, slot);
     *found = (struct found_tensor){0};
-    if (row && row->bias && slot.id & 1) { /* the matrix may have "NAME.bias", which is preferred to
+    if (row && row->bias && slot.id & 1) { /* if the file has "NAME.bias" this tensor is used, not
                                             * row->bias */
         snprintf(name, sizeof name, "%s.bias", row->name);
         *found = checkpoint_find_exactly(checkpoint, name);
@@ -664,8 +666,8 @@ int checkpoint_find(struct found_tensor *found, const struct checkpoint *checkpo
     return blame_misfit(checkpoint, config, file, name, err);
 }
 
-/* The rest of a name after `start`. If the name does not begin with `start`, parts of `start` up to
- * a dot are left out until it does, or until nothing of `start` is left. */
+/* The part of a name after `start`. If the name does not begin with `start`, leading parts of
+ * `start`, up to a dot, are dropped until it does; in the end the whole name is returned. */
 static const char *name_after(const char *name, const char *start)
 {
     while (*start && strncmp(name, start, strlen(start)) != 0)
@@ -673,8 +675,8 @@ static const char *name_after(const char *name, const char *start)
     return name + strlen(start);
 }
 
-/* The layer in a tensor's name, 12 in "h.12.attn…" and "transformer.h.12.attn…"; -1: the name has
- * no layer. The prefix and the wrapper may come first, in any order. `of_encoder`: look for a layer
+/* The layer in a tensor's name: 12 in "h.12.attn…" and "transformer.h.12.attn…"; -1: the name has
+ * no layer. Before the layer, prefix and wrapper may come in any order. `of_encoder`: find a layer
  * of the encoder, not of the decoder. */
 static long layer_in(const char *name, const struct config *config, bool of_encoder)
 {
@@ -690,9 +692,10 @@ static long layer_in(const char *name, const struct config *config, bool of_enco
     return *name >= '0' && *name <= '9' ? strtol(name, NULL, 10) : -1;
 }
 
-/* Whether a tensor is known to be no parameter: of layers for multi-token prediction, of images, a
- * mask, indices or frequencies of an older file, a copy of a table, a tied head, another head of an
- * encoder, or the bias of such a head's logits. */
+/* Whether a tensor is known to be ignored: it belongs to a layer for multi-token prediction or to
+ * the part for images or audio, is a mask, an index or frequencies of an older file, a copy of a
+ * table, an unused tensor of keys, a tied unembedding, another head of an encoder, or a bias of
+ * logits that this model does not compute. */
 static bool is_no_parameter(const char *name, const struct config *config)
 {
     static const char *const endings[] = {".attention.bias",      ".attention.masked_bias",
@@ -702,9 +705,9 @@ static bool is_no_parameter(const char *name, const struct config *config)
                                             "audio_tower.",  "embed_vision.",
                                             "embed_audio.",  "visual.",
                                             "mtp."};
-    static const int idle[] = {SLOT_K, SLOT_V, SLOT_K_NORM, /* layers that read the keys of another
-                                                             * layer do not use these, but may have
-                                                             * them */
+    static const int idle[] = {SLOT_K, SLOT_V, SLOT_K_NORM, /* layers that read another layer's keys
+                                                             * do not use these slots, but files may
+                                                             * have their tensors */
                                SLOT_COPY_SCALE};
     static const char *const of_encoders[] = {"pooler.",
                                               "cls.seq_relationship.",
@@ -792,8 +795,8 @@ int checkpoint_check_names(const struct checkpoint *checkpoint, const struct con
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
-/* The index of the first number that is infinite or NaN, which *bad is set to; the count of numbers
- * if all are finite. */
+/* The index of the first number that is infinite or NaN; *bad becomes this number. If all numbers
+ * are finite: entry->count. */
 static size_t find_bad(const struct safetensors_entry *entry, float *bad)
 {
     float some[DTYPE_BLOCK_MAX];

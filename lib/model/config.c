@@ -100,7 +100,8 @@ bool config_has_start(const struct config *config)
 const char *config_kind_name(const struct config *config)
 {
     const struct family *family = config->family;
-    while (strchr(family->name, ' ')) /* a variant has a space in its name and follows its family */
+    while (strchr(family->name, ' ')) /* a variant, whose name has a space, comes after its family
+                                       * in the list */
         family--;
     return family->name;
 }
@@ -166,7 +167,7 @@ static int parse_change(struct config_edit *edit, const char *item, size_t size,
         return -1;
     struct json_cursor cursor;
     struct buf text = {0};
-    /* a value that is JSON stays as it is; others are put in quotes */
+    /* a value that is valid JSON is used as it is; any other value becomes a JSON string */
     if (json_cursor_open(&cursor, NULL, equals + 1, value_size, NULL))
         json_append_text(&text, equals + 1, value_size);
     else
@@ -209,7 +210,7 @@ int config_edit_check(const struct config_edit *edit, const struct config *confi
         const struct config_key *key = edit->changes[i].key;
         bool has = key->kinds & 1 << config->kind;
         if (config->kind == MODEL_DECODER && strcmp(key->name, "hidden_act") == 0)
-            has = own && strcmp(own, key->name) == 0; /* only some families have this key */
+            has = own && strcmp(own, key->name) == 0; /* only some families read "hidden_act" */
         if (!has)
             return err_usage(err, "--set: a model of type \"%s\" has no '%s'",
                              config_kind_name(config), key->name);
@@ -217,7 +218,8 @@ int config_edit_check(const struct config_edit *edit, const struct config *confi
     return 0;
 }
 
-/* The index of the change of the key with this name; edit->count: the key is not changed. */
+/* The index of the change for the key with this name or alias; edit->count: this key is not
+ * changed. */
 static size_t change_of(const struct config_edit *edit, struct json_span name)
 {
     size_t index = 0;
@@ -231,14 +233,14 @@ static size_t change_of(const struct config_edit *edit, struct json_span name)
     return index;
 }
 
-/* A new value replaces the old one where it is. New members are added after the last one, each on a
- * line of its own if the closing bracket is on one. */
+/* A new value takes the place of the old one in the text. New members are added after the last
+ * member, each on its own line if the closing bracket is on its own line. */
 int config_edit_apply(struct buf *out, const struct config_edit *edit, const char *text,
                       size_t size, struct err *err)
 {
     struct json_cursor cursor;
     uint64_t found = 0;        /* bit i: the text has the key of change i */
-    assert(edit->count <= 64); /* `found` has 64 bits, and there are fewer keys than that */
+    assert(edit->count <= 64); /* `found` has 64 bits, and config_keys has fewer keys */
     if (json_cursor_open(&cursor, NULL, text, size, err))
         return -1;
     struct json_cursor inside = cursor;
@@ -246,7 +248,7 @@ int config_edit_apply(struct buf *out, const struct config_edit *edit, const cha
     json_cursor_count(&cursor, &members);
     if (json_cursor_kind(&inside) != '{' || !members)
         return err_set(err, "expected a JSON object with members");
-    const char *from = text; /* the text before `from` is already in `out` */
+    const char *from = text; /* the text before `from` was already appended to `out` */
     const char *end = text, *stop = text + size;
     json_cursor_enter(&inside);
     while (json_cursor_next(&inside)) {

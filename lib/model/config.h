@@ -1,6 +1,6 @@
 /* config.h: a model's architecture: the numbers of config.json, validated.
  *
- * Three values of model_type have kinds of their own: "gpt2", with Hugging Face's keys and
+ * Three values of model_type have a model_kind of their own: "gpt2", with Hugging Face's keys and
  * defaults; "attention", attention layers alone, for worked examples; "transformer", the
  * encoder-decoder of "Attention is all you need". All other models are MODEL_DECODER, even
  * encoders: see family.h. */
@@ -20,12 +20,11 @@ enum model_kind { MODEL_GPT2, MODEL_ATTENTION, MODEL_TRANSFORMER, MODEL_DECODER 
 
 enum {
     CONFIG_FLAGS_MAX = 512,    /* size of arrays with one element for each layer */
-    CONFIG_UNREAD_BYTES = 256, /* bytes of `unread`, a list of keys as text */
-    CONFIG_ENDS_MAX = 8,       /* most end-of-text tokens, and most banned tokens */
-    EXPERTS_MAX = 1024,        /* most experts of a layer */
-    COPIES_MAX = 16,           /* most copies of the residual stream */
-    PRODUCT_FACTORS_MAX = 10,  /* elements of product_factors.list, including the last, which ends
-                                * it */
+    CONFIG_UNREAD_BYTES = 256, /* size in bytes of config.unread, a text that lists keys */
+    CONFIG_ENDS_MAX = 8,       /* maximum number of end-of-text tokens, and of banned tokens */
+    EXPERTS_MAX = 1024,        /* maximum number of experts in a layer */
+    COPIES_MAX = 16,           /* maximum number of copies of the residual stream (AltUp) */
+    PRODUCT_FACTORS_MAX = 10,  /* size of product_factors.list, with the element that ends it */
 };
 
 /* Kinds of sublayers (layer.h). SUBLAYER_ATTEND_SOURCE is cross-attention to the source text;
@@ -45,7 +44,7 @@ enum config_bias {
     BIASED_MLP = 4,
     BIASED_LOGITS = 8,
     BIASED_TRANSFORM = 16, /* the dense layer before the logits */
-    BIASED_EXPERTS = 32,   /* biases of all experts but the shared one */
+    BIASED_EXPERTS = 32,   /* experts, except the shared expert */
     BIASED_DOWN = 64,      /* only the second linear layer of the MLP */
     BIASED_MIXER_IN = 128, /* the input layer of mixers */
     BIASED_MIXER_OUT = 256,
@@ -53,40 +52,39 @@ enum config_bias {
     BIASED_ALL = 7
 };
 
-/* What a model computes after its last layer. The reader of config.json sets it, and
- * weights_open corrects it by the tensors in the file: those of a classifier or, in an encoder,
- * of another head. */
+/* What a model computes after its last layer. The reader of config.json sets it. Then weights_open
+ * corrects it if the file has the tensors of a classifier or, for an encoder, of another head. */
 enum model_end {
     END_LOGITS,        /* logits of the next token */
-    END_MASKED,        /* logits of the token at each position, after a dense layer (BERT) */
+    END_MASKED,        /* logits of the token at each position itself, after a dense layer (BERT) */
     END_CLASSES,       /* logits of classes, after a dense layer if `classifier` has one */
     END_DISCRIMINATOR, /* one logit for each token: whether the token was replaced (ELECTRA) */
     END_POOLED,        /* the output of a dense layer for the first token */
     END_STREAM,        /* nothing: the residual stream is the output */
 };
 
-/* Which logits are a classifier's answer: those of the first token, their mean over all tokens
- * (which then replaces each token's logits), those of the last token, or those of each token. */
+/* Which logits are a classifier's answer: the logits of the first token, the mean of all tokens (it
+ * replaces the logits of each token), the logits of the last token, or the logits of each token. */
 enum class_answer { ANSWER_OF_FIRST, ANSWER_OF_MEAN, ANSWER_OF_LAST, ANSWER_OF_EACH };
 
 /* Properties of single layers, as bits. */
 enum layer_flag {
-    LAYER_WINDOW = 1,       /* queries attend only to keys within the window: config_window */
+    LAYER_WINDOW = 1,       /* queries attend only to keys within config.window */
     LAYER_UNROTATED = 2,    /* queries and keys have no rotary embedding */
     LAYER_ROTARY_LOCAL = 4, /* the rotary embedding is `rotary_local`, not `rotary` */
     LAYER_FIRST_PLAIN = 8,  /* there is no norm before attention */
-    LAYER_WIDE = 16,        /* heads have the sizes of config.wide */
-    LAYER_MIXER = 32,       /* a mixer is in place of attention */
-    LAYER_NO_MLP = 64,      /* the layer has no MLP: attention or a mixer alone */
-    LAYER_MLP_ALONE = 128,  /* the layer has an MLP alone: neither attention nor a mixer */
+    LAYER_WIDE = 16,        /* heads have the sizes in config.wide */
+    LAYER_MIXER = 32,       /* the layer has a mixer in place of attention */
+    LAYER_NO_MLP = 64,      /* the layer has only attention or a mixer, no MLP */
+    LAYER_MLP_ALONE = 128,  /* the layer has only an MLP, neither attention nor a mixer */
 };
 
-/* Norms of queries and keys: each head by itself, with the same scales [dk], before the rotary
- * embedding, unless a field says otherwise. */
+/* Norms of queries and keys. By default each head is normed by itself, before the rotary embedding,
+ * and all heads have the same scales [dk]. */
 struct head_norm {
     bool q, k;  /* whether queries (q) and keys (k) have a norm */
-    bool whole; /* one norm of all heads together, as one row */
-    bool own;   /* each head has scales of its own */
+    bool whole; /* all heads together are normed as one row */
+    bool own;   /* each head has its own scales */
     bool shift;
     bool after_rotary;
     bool v; /* there is also a norm of values, without scales */
@@ -99,15 +97,17 @@ struct wide_heads {
     bool v_is_k;
 };
 
-/* Copies of the residual stream (AltUp). A layer works on one copy, `active`: it predicts each copy
- * from all copies, and then corrects these predictions by its result for the active copy. */
+/* Copies of the residual stream (AltUp). A layer works on one of them, the active copy: it predicts
+ * all copies from all copies, and then corrects the predictions by its result for the active
+ * copy. */
 struct stream_copies {
-    size_t count, active; /* number of copies (0: one stream, as usual) and the index of the active
-                           * one */
-    bool scaled;          /* the corrected copy is multiplied by a vector before it is read */
+    size_t count, active; /* count: number of copies, 0 for a model without copies; active: index of
+                           * the active copy */
+    bool scaled;          /* the corrected active copy is multiplied by a vector before sublayers
+                           * read it */
 };
 
-/* Lower limit of a copy's mean square, when the copy is scaled to the mean square of another
+/* Lower limit of a copy's mean square, where the copy is scaled to the mean square of another
  * copy. */
 #define COPY_LEAST_SQUARE 1e-5
 
@@ -120,17 +120,18 @@ enum score_bias {
     BIAS_ALIBI_FROM_END, /* slope · (position of the key - position of the last key) (MPT) */
     BIAS_ALIBI_APART,    /* - slope · distance, in both directions (JinaBERT) */
     BIAS_BUCKETS,        /* a learned number for each range of distances, from a table (T5) */
-    BIAS_DISENTANGLED,   /* products of queries and keys with vectors of distances (DeBERTa) */
+    BIAS_DISENTANGLED,   /* products of queries and keys with a vector for each distance
+                          * (DeBERTa) */
 };
 
 /* BIAS_DISENTANGLED: which products are added, and how the vectors of distances are made. */
 enum bias_terms {
-    TERM_KEYS = 1,    /* queries times the keys that are made of distances */
-    TERM_QUERIES = 2, /* keys times the queries that are made of distances */
-    TERM_LOG = 4,     /* far distances share vectors, in ranges that grow logarithmically */
-    TERM_SHARED = 8,  /* distance vectors go through the query and key matrices of tokens; else
-                       * through matrices of their own */
-    TERM_NORMED = 16, /* the table of distances goes through a norm */
+    TERM_KEYS = 1,    /* queries times keys that are made from the distance vectors */
+    TERM_QUERIES = 2, /* keys times queries that are made from the distance vectors */
+    TERM_LOG = 4,     /* large distances share vectors, in ranges that grow logarithmically */
+    TERM_SHARED = 8,  /* distance vectors are multiplied by the query and key matrices of tokens;
+                       * without this bit, by matrices of their own */
+    TERM_NORMED = 16, /* the table of distance vectors is normed */
 };
 
 /* Where a block has norms, and what its sublayers read. */
@@ -147,17 +148,19 @@ enum block_style {
     STYLE_TO_NORMED,   /* norm(x) + f(norm(x)) (an option of BLOOM) */
 };
 
-/* How weights of experts are made from the logits z of a router. */
+/* How the weights of experts are computed from the logits z of a router. */
 enum router {
-    ROUTER_OF_ALL,    /* weights are the softmax of z over all experts; the largest are chosen */
-    ROUTER_OF_CHOSEN, /* the experts with the largest z are chosen; weights: softmax over these */
+    ROUTER_OF_ALL,    /* weights are the softmax of z over all experts; the experts with the largest
+                       * weights are chosen */
+    ROUTER_OF_CHOSEN, /* the experts with the largest z are chosen; weights are the softmax of z
+                       * over these experts */
     ROUTER_SIGMOID,
-    ROUTER_ONE_BY_ONE, /* experts are chosen one after another, each the best of those not yet
-                        * chosen; its weight is its softmax among experts with a logit near its
-                        * own */
+    ROUTER_ONE_BY_ONE, /* experts are chosen one after another, each the best expert that is not yet
+                        * chosen; its weight is its softmax among the experts whose logits are near
+                        * its logit */
 };
 
-/* A mixture of experts: some layers choose a few experts for each token instead of one MLP. */
+/* A mixture of experts: some layers apply a few experts to each token in place of one MLP. */
 struct mixture {
     size_t experts;                          /* E: number of experts; 0: the model has no mixture */
     unsigned short chosen[CONFIG_FLAGS_MAX]; /* number of experts for each token, for each layer; 0:
@@ -166,25 +169,28 @@ struct mixture {
      * which all tokens use (0: there is no shared expert). */
     size_t inner, shared_inner;
     size_t latent; /* channels of a narrow vector that experts read and write; 0: experts read and
-                    * write the stream */
-    /* groups: number of groups of neighbouring experts; chosen_groups: number of groups from which
-     * the experts of a token may come. */
+                    * write vectors with the channels of the stream */
+    /* groups: number of groups of neighbouring experts; chosen_groups: number of groups that are
+     * chosen for a token, from which its experts are chosen. */
     size_t groups, chosen_groups;
     enum router router;
-    float factor;      /* factor of the weights; 0: there is none */
-    float near;        /* ROUTER_ONE_BY_ONE: the relative distance up to which a logit is near */
-    bool renormalised; /* weights are divided by their sum, or by `least` if the sum is smaller */
+    float factor;      /* weights are multiplied by it; 0: weights are not multiplied */
+    float near;        /* ROUTER_ONE_BY_ONE: logits are near each other up to this relative
+                        * difference */
+    bool renormalised; /* weights are divided by their sum, but at least by `least` */
     float least;
     float more;       /* added to the sum of weights before they are divided by it */
-    bool corrected;   /* a vector is added to scores when experts are chosen, but not to their
-                       * weights */
-    bool two_best;    /* a group's score is the sum of its two best experts; else its best
-                       * expert's */
-    bool shared_gate; /* the shared expert's output is multiplied by one number for each token */
+    bool corrected;   /* a learned vector [experts] is added to scores when experts are chosen, but
+                       * not to their weights */
+    bool two_best;    /* a group's score is the sum of the scores of its two best experts; else the
+                       * score of its best expert */
+    bool shared_gate; /* the shared expert's output is multiplied by a number that is computed for
+                       * each token */
     bool router_bias;
-    /* Gemma 4: router and experts read the stream, each through a norm; the shared expert reads the
-     * input of the MLP. The sum of the experts' outputs and the shared output each have a norm.
-     * router_factor multiplies the logits; each expert has a number that multiplies its weight. */
+    /* `beside`, for Gemma 4: the router and the experts read the stream, each through a norm; the
+     * shared expert reads the input of the MLP. The sum of the experts' outputs is normed, and so
+     * is the shared expert's output. router_factor multiplies the router's logits; each expert has
+     * a learned number that multiplies its weight. */
     bool beside;
     float router_factor;
 };
@@ -197,57 +203,61 @@ enum mixer_update {
     MIXER_DELTA,    /* S = a S + b k (v - (a S)ᵀ k)ᵀ (gated delta rule) */
 };
 
-/* How a mixer makes the strength b of a token: b is the step, the logistic function of a product,
- * or twice that function. */
+/* How a mixer computes the strength b of a token: b is the step, the logistic function of a
+ * product, or twice this function. */
 enum mixer_strength { STRENGTH_STEP, STRENGTH_LOGISTIC, STRENGTH_TWICE };
 
-/* The function that is applied to a gate before the gate multiplies the context. */
+/* The function that is applied to a gate before the gate is multiplied by the context. */
 enum gate { GATE_NONE, GATE_SILU, GATE_LOGISTIC };
 
 /* Mixers: layers that keep a state in place of keys and values. The step of a token is r =
  * softplus(product + shift), limited to [step_least, step_most]; its decay is a = e^(-e^DECAY
  * r). */
 struct mixer {
-    size_t heads;     /* heads of values, or channels if MIXER_CONVOLVE; 0: the model has no
-                       * mixers */
-    size_t key_heads; /* heads of queries and keys, a divisor of `heads` */
+    size_t heads;     /* number of heads of values, or of channels if MIXER_CONVOLVE; 0: the model
+                       * has no mixers */
+    size_t key_heads; /* number of heads of queries and keys, a divisor of `heads` */
     size_t d_k, d_v;
     enum mixer_update update;
-    size_t taps;                /* tokens that the convolution of a channel reads; 0: no
+    size_t taps;                /* number of tokens that the convolution reads; 0: there is no
                                  * convolution */
     enum activation activation; /* applied to the output of the convolution */
-    bool only_v; /* only values are convolved; queries, keys and steps are made from the
-                       * result */
+    bool only_v; /* only values are convolved, and queries, keys and steps are computed from the
+                  * convolved values */
     bool unit;   /* queries and keys are scaled to length 1; queries are then divided by √dk */
-    bool inner_norms; /* queries, keys and the narrow vectors of steps go through norms */
+    bool inner_norms; /* queries, keys and the narrow vectors of steps are normed */
     bool plain_norms; /* the inner norms have no scales */
-    size_t step_rank; /* channels of the narrow vector from which steps are made; 0: none */
-    bool step_each;   /* each channel of a key has a step; else each head has one */
-    bool decay_each;  /* each channel of a key has a parameter DECAY; else each head has one */
+    size_t step_rank; /* channels of the narrow vector from which steps are computed; 0: steps have
+                       * no narrow vector */
+    bool step_each;   /* each channel of a key has its own step; else each head has one step */
+    bool decay_each;  /* each channel of a key has its own parameter DECAY; else each head has
+                       * one */
     float step_least, step_most;
     enum mixer_strength strength;
-    bool skip;        /* v, times a number of its head, is added to the context */
-    enum gate gate;   /* the function of the gate, which multiplies the context */
-    size_t gate_rank; /* channels of the narrow vector from which the gate is made; 0: none */
-    bool gate_first;  /* the gate multiplies before the norm, not after it */
-    /* There is a norm of the context: one for each head, all with the same scales, or one for each
-     * of `out_groups` groups of channels. */
+    bool skip;        /* v times a learned number of its head is added to the context */
+    enum gate gate;   /* the function of the gate, by which the context is multiplied */
+    size_t gate_rank; /* channels of the narrow vector from which the gate is computed; 0: the gate
+                       * has no narrow vector */
+    bool gate_first;  /* the context is multiplied by the gate before its norm, not after it */
+    /* The context is normed: each head by itself, all with the same scales, or each of `out_groups`
+     * groups of channels by itself. */
     bool out_norm;
-    size_t out_groups; /* number of groups of channels, each with a norm of its own; 0: each head is
-                        * one group */
-    float epsilon;     /* epsilon of the mixer's norms; 0: the same as in other norms */
-    bool beside;       /* in all layers the mixer is parallel to attention, behind one norm */
+    size_t out_groups; /* number of groups of channels that are normed by themselves; 0: each head
+                        * is a group */
+    float epsilon;     /* epsilon of the mixer's norms; 0: config.epsilon */
+    bool beside;       /* every layer has attention and a mixer in parallel, which read the same
+                        * normed input */
     enum block_style style; /* block style of layers with a mixer in place of attention */
 };
 
-/* How many decays a token has in each head. */
+/* The number of decays of a token in each head. */
 static inline size_t mixer_decays(const struct mixer *mixer)
 {
     return mixer->step_each || mixer->decay_each ? mixer->d_k : 1;
 }
 
-/* mixer_channels: the channels of q, k and v together; mixer_convolved: the channels that the
- * convolution reads. */
+/* mixer_channels: the number of channels of q, k and v together. mixer_convolved: the number of
+ * channels that the convolution reads. */
 static inline size_t mixer_channels(const struct mixer *m)
 {
     return 2 * m->key_heads * m->d_k + m->heads * m->d_v;
@@ -259,26 +269,27 @@ static inline size_t mixer_convolved(const struct mixer *m)
     return only_v ? m->heads * m->d_v : mixer_channels(m);
 }
 
-/* Whether each value channel is a head of its own. */
+/* Whether each channel of a value is a head by itself. */
 static inline bool mixer_of_channels(const struct mixer *m)
 {
     return m->heads && m->d_v == 1;
 }
 
-/* How many floats the states of all heads have. */
+/* The number of floats in the states of all heads. */
 static inline size_t mixer_state(const struct mixer *m)
 {
     return m->update == MIXER_CONVOLVE ? 0 : m->heads * m->d_k * m->d_v;
 }
 
-/* How many floats a mixer keeps for a text: its states and the last inputs of the convolution. */
+/* The number of floats that a mixer keeps for a text: its states and the last inputs of the
+ * convolution. */
 static inline size_t mixer_kept(const struct mixer *m)
 {
     return mixer_state(m) + (m->taps ? m->taps - 1 : 0) * mixer_convolved(m);
 }
 
-/* Factors of products of some kinds: `factor` multiplies a product before its bias is added, `bias`
- * multiplies that bias. */
+/* Factors of some kinds of products: `factor` multiplies a product before its bias is added, `bias`
+ * multiplies this bias. */
 struct product_factors {
     struct product_factor {
         unsigned char branch, slot; /* kind of product: see parameter_table.h */
@@ -286,63 +297,70 @@ struct product_factors {
     } list[PRODUCT_FACTORS_MAX]; /* ends with an element whose factor is 0 */
 };
 
-/* How an encoder-decoder generates a text, with the rules of Hugging Face's transformers.
- * max_length and min_length count all tokens of the decoder, max_new and min_new only the tokens
- * after the start token. */
+/* How an encoder-decoder generates a text, by the rules of Hugging Face's transformers. max_length
+ * and min_length limit the number of all tokens of the decoder, max_new and min_new the number of
+ * tokens after the start token. */
 struct generation_rules {
     size_t max_length, max_new, min_length, min_new; /* numbers of tokens; 0: not set */
-    size_t beams;                                    /* number of texts in a beam search; 0 and 1:
-                                                      * no search */
-    double length_penalty; /* a text's score is its log-probability / (new tokens)^penalty */
-    enum { EARLY_NO, EARLY_YES, EARLY_NEVER } early; /* early_stopping of a beam search: false, true
+    size_t beams;                                    /* number of beams; 0 or 1: no beam search */
+    double length_penalty; /* the score of a text is its log-probability / (number of new
+                            * tokens)^length_penalty */
+    enum {
+        EARLY_NO,
+        EARLY_YES,
+        EARLY_NEVER
+    } early;          /* early_stopping of a beam search: false, true
                                                       * or "never" */
     size_t no_repeat; /* an n-gram of this length may occur only once; 0: no limit */
-    /* Forced tokens: `first` after the start token, `last` at the limit of length; -1: none. */
+    /* Forced tokens, or -1: `first` is the id of the token after the start token, `last` the id of
+     * the token at the maximum length. */
     long long first, last;
     long long banned[CONFIG_ENDS_MAX];
     size_t banned_count;
-    bool renormalised; /* probabilities are divided by their sum again after these rules */
+    bool renormalised; /* probabilities are renormalised after the other rules */
 };
 
 /* A model's architecture. features.c must list each of these fields. */
 struct config {
     enum model_kind kind;
     size_t vocab_size;      /* V: number of tokens in the vocabulary */
-    size_t n_positions;     /* P: most tokens in a text; 0: no limit */
+    size_t n_positions;     /* P: maximum number of tokens in a text; 0: no limit */
     size_t n_embd;          /* C: channels of the residual stream */
-    size_t n_layer;         /* L: number of layers; with an encoder, of the decoder */
+    size_t n_layer;         /* L: number of layers; in a model with an encoder, of the decoder's
+                             * layers */
     size_t n_encoder_layer; /* number of layers in the encoder; 0: no encoder */
     size_t n_head;          /* H: query heads of a layer */
     size_t n_kv_head;       /* Hkv: key/value heads, a divisor of H */
     size_t d_k, d_v;        /* channels of one head */
-    size_t d_out;           /* columns of W_O in a model that is attention alone */
+    size_t d_out;           /* MODEL_ATTENTION: columns of W_O */
     size_t n_inner;         /* hidden channels of the MLP */
     enum activation activation;
     struct wide_heads wide;            /* heads of layers with LAYER_WIDE */
-    unsigned inners[CONFIG_FLAGS_MAX]; /* hidden channels of a layer's MLP; 0: n_inner */
-    /* given: channels of an extra input that each layer has for each token (0: there is none);
-     * given_rows: rows of the table from which these inputs come. */
+    unsigned inners[CONFIG_FLAGS_MAX]; /* hidden channels of each layer's MLP; 0: n_inner */
+    /* given: channels of an extra input that each layer reads for each token (0: layers have no
+     * extra input); given_rows: rows of the table with these inputs. */
     size_t given, given_rows;
-    bool given_lenient; /* a token id beyond the table of extra inputs gets row 0; else it is
-                         * refused */
-    bool layer_scale;   /* each layer has a number that multiplies the stream after it */
+    bool given_lenient; /* a token id beyond the table of extra inputs gets row 0; else such an id
+                         * is refused */
+    bool layer_scale;   /* the stream is multiplied by a learned number after each layer */
     struct stream_copies copies;
-    size_t laurel;                    /* channels of a low-rank branch parallel to attention; 0:
-                                       * none */
-    float sparsity[CONFIG_FLAGS_MAX]; /* share of a layer's MLP gates that become 0; 0: the gates
-                                       * stay */
-    size_t n_borrowing;     /* number of last layers that read the keys and values of an earlier
-                             * layer */
+    size_t laurel;                    /* channels of the low-rank branch (LAuReL) parallel to
+                                       * attention; 0: there is none */
+    float sparsity[CONFIG_FLAGS_MAX]; /* share of the gates of each layer's MLP that become 0; 0:
+                                       * none are changed */
+    size_t n_borrowing;     /* the last n_borrowing layers read the keys and values of earlier
+                             * layers */
     size_t n_encoder_inner; /* hidden channels of the encoder's MLPs; 0: n_inner */
     size_t n_encoder_head;  /* heads in the encoder's layers; 0: as many as in the decoder */
-    size_t n_encoder_vocab; /* rows of the encoder's table of tokens; 0: it uses the decoder's */
-    bool xielu;             /* the activation is xIELU, with parameters in each layer, not
-                             * `activation` */
+    size_t n_encoder_vocab; /* rows of the encoder's own table of tokens; 0: the encoder uses the
+                             * decoder's table */
+    bool xielu;             /* the activation is xIELU, with learned parameters in each layer;
+                             * `activation` is not used */
     float embedding_scale;  /* token embeddings are multiplied by it */
     bool drops_masks;       /* masked tokens have an embedding of 0 (embed_rule.drops_masks in
                              * layer.h) */
     long long mask_id;      /* the token id of a mask, if `drops_masks` */
-    bool sinusoids;         /* positions are sinusoidal; else they are learned, if there are any */
+    bool sinusoids;         /* positions are sinusoidal; else learned, if the model has any */
     enum sines sines;       /* the order of sines and cosines in sinusoidal positions */
     float epsilon;          /* epsilon of the norms */
     enum block_style style;
@@ -350,68 +368,73 @@ struct config {
     float scale;         /* scale of the scores */
     bool scale_by_layer; /* scores are also divided by the layer's number, from 1 */
     bool tied;           /* the unembedding is tied to the embedding */
-    bool lacks_unembed;  /* not tied, but the file has no unembedding: the embedding is used */
+    bool lacks_unembed;  /* not tied, but the file has no unembedding, so the token embedding is
+                          * used */
     bool causal;         /* a query attends to itself and earlier tokens */
     bool cross;          /* queries attend to a second text, the source */
-    /* There are projections to queries, keys and values; else all three are the input. */
+    /* queries, keys and values are projections of the input; else they are the input itself */
     bool projections;
     bool out_proj;               /* false: the output is the concatenated heads */
     unsigned biases;             /* bits of enum config_bias */
     const struct family *family; /* names and layouts of tensors */
-    size_t n_word;               /* channels of token embeddings, which are then projected to C; 0:
-                                   * C */
-    bool projects_last;          /* the sum of all embeddings is projected, not only the token's */
-    size_t position_offset;      /* row of the first token in the table of positions */
+    size_t n_word;               /* channels of token embeddings, which are then projected to n_embd
+                                  * channels; 0: n_embd, without a projection */
+    bool projects_last;          /* the sum of token, position and segment embeddings is projected;
+                                  * else only the token embedding */
+    size_t position_offset;      /* row of the table of positions for the first token */
     bool counted;                /* positions count only tokens that are not padding */
     long long padding_id;        /* id of the padding token, if `counted` */
     size_t n_segments;           /* rows of the table of segments; 0: none */
-    /* Layers that share parameters: n_group groups of group_layers layers, each group run several
-     * times. 0: no groups. */
+    /* Layers that share parameters: n_group groups of group_layers layers; each group runs several
+     * times. 0: layers share no parameters. */
     size_t n_group, group_layers;
-    bool embedding_norm; /* there is a norm of the embedding */
+    bool embedding_norm; /* the sum of the embeddings is normed */
     bool adds_twice;     /* the output of attention is norm(x + attention(x)) */
-    bool own_tables;     /* an encoder has its own tables of positions and norms of embeddings */
+    bool own_tables;     /* the encoder has its own table of positions and its own norm of
+                          * embeddings */
     bool rms;            /* norms are RMS norms; else layer norms */
     bool norm_offset;    /* norms multiply by 1 + w, where w is the parameter */
     bool norm_shift;     /* norms have a shift */
     bool norm_plain;     /* norms have neither scales nor a shift */
     bool gated;          /* hidden channels of the MLP are act(gate(x)) · up(x) */
-    /* `clamp` limits gate and up of an MLP, `up_offset` is added to up (mlp_rule in layer.h); 0:
-     * none. */
+    /* `clamp` limits gate and up of an MLP (0: no limit), `up_offset` is added to up: see struct
+     * mlp_rule in layer.h. */
     float clamp, up_offset;
     float gate_slope; /* s of quick_gelu, x · logistic(s · x), in MLPs with `clamp`; 0: 1.702 */
     struct mixture mixture;
     struct mixer mixer;
     struct head_norm head_norm;
-    enum gate head_gate;        /* function of a gate that multiplies the context of attention, by
-                                 * channel */
-    size_t latent_q, latent_kv; /* channels of a narrow vector from which queries (latent_q), or
-                                 * keys and values (latent_kv), are made; 0: they are made from the
-                                 * layer's input */
+    enum gate head_gate;        /* function of the gate by which attention's context is multiplied,
+                                 * channel by channel */
+    size_t latent_q, latent_kv; /* channels of the narrow vector from which queries (latent_q), or
+                                 * keys and values (latent_kv), are computed; 0: they are computed
+                                 * from the layer's input */
     float clip;                 /* queries, keys and values are limited to [-clip, clip]; 0: no
                                  * limit */
     bool differs;               /* two heads make one context: head_rule.differ (layer.h) */
     enum score_bias score_bias;
-    unsigned short bias_buckets; /* BIAS_BUCKETS: rows of its table; BIAS_DISENTANGLED: half its
-                                  * rows */
-    unsigned short bias_reach;   /* all distances of at least this have the same bias */
+    unsigned short bias_buckets; /* BIAS_BUCKETS: rows of the table of biases; BIAS_DISENTANGLED:
+                                  * half the rows of the table of distance vectors */
+    unsigned short bias_reach;   /* distances from this on all have the same bias */
     unsigned char bias_terms;    /* BIAS_DISENTANGLED: bits of enum bias_terms */
     bool bias_by_layer;          /* each layer has its own table; else all layers share one */
     struct rotary rotary, rotary_local;
     size_t window;
-    bool sinks;                 /* each head's softmax has one more score, a parameter that belongs
-                                 * to no key */
-    float score_cap, logit_cap; /* scores and logits become cap · tanh(x / cap); 0: they stay */
-    /* The outputs of sublayers are multiplied by these factors, for each sublayer_kind; 0: they are
-     * not. */
+    bool sinks;                 /* the softmax of each head has an additional score, a learned
+                                 * number that belongs to no key */
+    float score_cap, logit_cap; /* scores (score_cap) and logits (logit_cap) become cap · tanh(x /
+                                 * cap); 0: they do not change */
+    /* The factor by which the outputs of each sublayer_kind are multiplied; 0: they are not
+     * multiplied. */
     float residual_scale[SUBLAYER_KINDS];
     struct product_factors factors;
-    float logit_divisor;                          /* logits are divided by it; 0: they are not */
+    float logit_divisor;                          /* logits are divided by it; 0: logits are not
+                                                   * divided */
     unsigned short layer_flags[CONFIG_FLAGS_MAX]; /* bits of enum layer_flag */
-    size_t extra_layers;      /* layers after n_layer for multi-token prediction, which are not
-                               * read */
-    long long bos_id, eos_id; /* start and end token of a text; -1: none */
-    long long more_ends[CONFIG_ENDS_MAX - 1]; /* end-of-text tokens in addition to eos_id */
+    size_t extra_layers;      /* number of further layers in the file, for multi-token prediction;
+                               * they are not read */
+    long long bos_id, eos_id; /* ids of the start token and the end token of a text; -1: none */
+    long long more_ends[CONFIG_ENDS_MAX - 1]; /* ids of further end-of-text tokens */
     size_t more_end_count;
     struct generation_rules generation; /* read only for a model with an encoder */
     enum model_end end;
@@ -419,27 +442,27 @@ struct config {
     size_t n_class;                      /* END_CLASSES: number of classes */
     const struct classifier *classifier; /* the classifier (family.h); NULL: the model is not a
                                           * classifier */
-    enum class_answer answers;           /* END_CLASSES: which tokens' logits are the answer */
-    enum activation class_activation;    /* activation of the dense layer before classes, if
-                                       * config.json names it */
+    enum class_answer answers;           /* END_CLASSES: which logits are the answer */
+    enum activation class_activation;    /* activation of the dense layer before the classes, where
+                                          * config.json names it */
     double initializer_range;            /* standard deviation of initial weights */
     char unread[CONFIG_UNREAD_BYTES];    /* keys of config.json that were not read (family.h) */
-    struct mechanism mechanism;          /* changes of attention by options, not by config.json; all
-                                          * zero: none */
-    struct description *description; /* the layers (layer.h) that config_describe makes from all
-                                      * other fields; NULL before that */
+    struct mechanism mechanism;          /* how options change attention; all zero: they do not */
+    struct description *description; /* the layers (layer.h), which config_describe makes from all
+                                      * other fields; NULL before this call */
 };
 
 /* Read `config.json` of a folder, or parse its text. An error about a field names the field. */
 int config_open(struct config *config, const struct folder *folder, struct err *err);
 int config_parse(struct config *config, const char *text, size_t size, struct err *err);
 
-/* config_most_heads: the most heads of any layer; config_layers: the number of layers of decoder
- * and encoder together. In an index over all these layers, the decoder's layers come first. */
+/* config_most_heads: the maximum number of heads in any layer. config_layers: the number of layers
+ * of decoder and encoder together; an index over all these layers counts the decoder's layers
+ * first. */
 size_t config_most_heads(const struct config *config);
 size_t config_layers(const struct config *config);
 
-/* Whether a text attends only to the source. False for a model with an encoder, where the text also
+/* Whether a text attends only to the source. False for a model with an encoder, whose text also
  * attends to itself. */
 static inline bool config_is_cross(const struct config *config)
 {
@@ -474,8 +497,8 @@ static inline size_t config_copies(const struct config *config)
 bool config_rotates(const struct config *config);
 const struct rotary *config_rotary(const struct config *config, size_t layer);
 
-/* Whether position embeddings, learned or sinusoidal, are added to token embeddings. For a model
- * that is attention alone the result means nothing: it has no positions. */
+/* Whether position embeddings, learned or sinusoidal, are added to token embeddings. Do not call it
+ * for a MODEL_ATTENTION, which has no positions. */
 static inline bool config_adds_positions(const struct config *config)
 {
     bool biased = config->score_bias != NO_BIAS &&
@@ -507,23 +530,24 @@ unsigned config_layer_flags(const struct config *config, size_t layer);
 /* Hidden channels of the MLP of a layer without experts. */
 size_t config_inner(const struct config *config, size_t layer);
 
-/* The layer whose keys and values a layer reads: its own index or, in one of the last `n_borrowing`
- * layers, the last layer with keys of its own and the same flags; SIZE_MAX: there is none. */
+/* The index of the layer whose keys and values a layer reads: its own index or, for one of the last
+ * `n_borrowing` layers, the index of the last layer that computes keys itself and has the same
+ * flags; SIZE_MAX: there is no such layer. */
 size_t config_kv_layer(const struct config *config, size_t layer);
 
-/* Whether a pass can start at any layer with the stream that enters it: no layer has an input of
- * its own or reads another layer's keys, and the stream has no copies. */
+/* Whether a pass can start at any layer, given only the stream that enters the layer: no layer
+ * reads an extra input or another layer's keys, and the stream has no copies. */
 static inline bool config_starts_anywhere(const struct config *config)
 {
     return !config->given && !config->n_borrowing && !config->copies.count;
 }
 
-/* The number of layers with parameters of their own, in a stack of `layers` layers. It is smaller
- * than `layers` only if layers share parameters (n_group). */
+/* The number of layers with their own parameters, in a stack of `layers` layers. It is smaller than
+ * `layers` only if layers share parameters (n_group). */
 size_t config_own_layers(const struct config *config, size_t layers);
 
-/* The most keys that a query of the layer attends to, counting the query's own position and earlier
- * ones, but not later ones. 0: no limit. */
+/* The maximum number of keys that a query of the layer attends to. It counts the query's own
+ * position and earlier ones, not later ones. 0: no limit. */
 size_t config_window(const struct config *config, size_t layer);
 
 /* The position of a token, without position_offset: its index or, if config->counted, the number of
@@ -533,13 +557,14 @@ size_t config_position(const struct config *config, const uint32_t *ids, size_t 
 /* Whether the unembedding is the token embedding: `tied` or `lacks_unembed`. */
 bool config_ties(const struct config *config);
 
-/* Read the end-of-text tokens from generation_config.json, if the folder has this file: chat models
- * name the end of a message there. For a model with an encoder also read config->generation, which
- * older models have in config.json. */
+/* Read the end-of-text tokens from generation_config.json, if the folder has this file: there, chat
+ * models name the token that ends a message. For a model with an encoder also read
+ * config->generation; without generation_config.json it is read from config.json, as in older
+ * models. */
 int config_read_generation(struct config *config, const struct folder *folder, struct err *err);
 
-/* Whether texts begin with a start token: the model has an encoder, and its decoder a start
- * token. */
+/* Whether texts begin with a start token: the model has an encoder, and config.json names the
+ * decoder's start token. */
 bool config_has_start(const struct config *config);
 
 /* The model_type of the config's family, such as "gpt2". */
@@ -569,17 +594,16 @@ struct config_edit {
 };
 
 /* Read `KEY=VALUE,KEY=VALUE` and add these changes of a config.json to `edit`, in `arena`. A value
- * that is not JSON becomes a text. If a key has two values the later one counts. Keys of
- * config.json that are not in `list` will keep their values, even if this program does not read
- * them. Errors are usage errors of --set. */
+ * that is not JSON becomes a text. If a key occurs twice its last value is used. Keys that are not
+ * in `list` keep their values in config.json. Errors are usage errors of --set. */
 int config_edit_read(struct config_edit *edit, const char *list, struct arena *arena,
                      struct err *err);
 
-/* Append to `out` the config.json `text` with the changes. A key that the text has, by its name or
- * an alias, gets the new value; a key that it lacks is added. */
+/* Append the config.json `text`, with the changes, to `out`. If the text has a key, by its name or
+ * an alias, its value is replaced; otherwise the key is added. */
 int config_edit_apply(struct buf *out, const struct config_edit *edit, const char *text,
                       size_t size, struct err *err);
 
-/* Refuse changes of keys that a model of the config's kind does not read. Errors are usage errors
- * of --set. */
+/* Refuse a change of a key that models of the config's kind do not read. Errors are usage errors of
+ * --set. */
 int config_edit_check(const struct config_edit *edit, const struct config *config, struct err *err);

@@ -5,9 +5,9 @@
 
 #include "base/buf.h"
 
-/* Bits of the purposes that support a feature. */
+/* Sets of purposes, as bits 1 << purpose, for the column of supported purposes. */
 enum {
-    PASS = 1 << TO_RUN, /* running, and all commands that need only the values of a pass */
+    PASS = 1 << TO_RUN, /* running a model, and all commands that need only the values of a pass */
     TRAIN = 1 << TO_TRAIN,
     WALK = PASS | 1 << FOR_GRADIENTS | TRAIN,
     RUN = WALK | 1 << FOR_SCORES,
@@ -20,7 +20,7 @@ enum {
     ALL = RUN | EXPLAIN | ATTRIBUTE | PATCH | CIRCUITS,
 };
 
-/* Whether a config has a value of an enum for which the table has no feature yet. */
+/* Whether a config has a value of an enum, or a flag, for which the table has no feature yet. */
 static bool config_has_other(const struct config *c)
 {
     return c->kind > MODEL_DECODER || c->rotary.scaling > ROTARY_PROPORTIONAL ||
@@ -36,11 +36,12 @@ static bool sublayer_has_other(const struct sublayer *s)
 }
 
 /* clang-format off */
-/* For struct config, and for the sublayers and rules that layer.h makes of it: X_FIELDS, all fields
- * in their order (COMPLETE: without one of them this file does not compile); X_FEATURES, the
- * features: FEATURE(condition, name, purposes that support it; NOTHING: none). In conditions c is
- * the config; e and u: the rules for embedding and unembedding; s: a sublayer of any layer. A field
- * without a feature means the same to all code, or makes no difference to it. */
+/* For struct config, and for each struct that layer.h derives from it, there are two lists.
+ * X_FIELDS: all fields in their order; COMPLETE makes this file fail to compile if a field is
+ * missing. X_FEATURES: the features, as FEATURE(condition, words, purposes that support it;
+ * NOTHING: none). In conditions c is the config, e the rule of the embedding, u the rule of the
+ * unembedding, and s a sublayer of any layer. A field without a feature is handled by all code, or
+ * makes no difference. */
 #define CONFIG_FIELDS(FIELD, ARRAY) \
     FIELD(kind) FIELD(vocab_size) FIELD(n_positions) FIELD(n_embd) FIELD(n_layer) \
     FIELD(n_encoder_layer) FIELD(n_head) FIELD(n_kv_head) FIELD(d_k) FIELD(d_v) \
@@ -244,8 +245,8 @@ _Static_assert(sizeof feature_words / sizeof *feature_words <= FEATURES_MAX, "a 
 
 #pragma GCC diagnostic error "-Wmissing-field-initializers"
 
-/* Define a function that does not compile if the list of a struct's fields lacks a field: the
- * initialiser then has too few values. */
+/* Define a function that does not compile if FIELDS lacks a field of the struct: the initialiser
+ * then has too few values. */
 #define COMPLETE(tag, FIELDS)                                                     \
     __attribute__((unused)) static void tag##_is_complete(const struct tag *from) \
     {                                                                             \

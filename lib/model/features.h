@@ -1,7 +1,6 @@
-/* features.h: which properties of a config, or of its description (layer.h), need code of their
- * own, and which parts of the program have that code. The table is in features.c: a row for each
- * feature, with the purposes that support it. For other purposes a model with the feature is
- * refused:
+/* features.h: features are properties of a config, or of its description (layer.h), that need
+ * special code. The table in features.c has a row for each feature, with the purposes for which
+ * this code exists. For any other purpose a model with the feature is refused:
  *
  *     if (features_expect(TO_TRAIN, config, NULL, err)) ...
  *
@@ -12,7 +11,8 @@
 #include "base/err.h"
 #include "model/layer.h"
 
-/* The purpose for which a model is used. NO_PURPOSE supports no feature. */
+/* The purpose for which a model is used. NO_PURPOSE supports no feature, so all features of a model
+ * are listed for it. */
 enum purpose {
     TO_RUN,
     FOR_GRADIENTS,
@@ -21,16 +21,16 @@ enum purpose {
     TO_ATTRIBUTE,
     TO_PATCH,
     FOR_CIRCUITS,
-    FOR_WORDS, /* circuits from the embedding to the logits */
+    FOR_WORDS, /* circuits of heads from the embedding to the logits */
     TO_TRAIN,
     NO_PURPOSE,
 };
 
-/* All features, in words: "RMS norms". */
+/* The words of all features, such as "RMS norms". */
 extern const char *const feature_words[];
 extern const size_t feature_count;
 
-/* A list of features, in words. */
+/* A list of features, each given by its words. */
 enum { FEATURES_MAX = 128 };
 
 struct feature_list {
@@ -38,13 +38,13 @@ struct feature_list {
     size_t count;
 };
 
-/* Add to a list the features that a purpose does not support: features of a config, or of one
- * sublayer. */
+/* Add the features that a purpose does not support to a list. features_find: features of a config
+ * and all its layers; features_of_sublayer: features of one sublayer. */
 void features_find(struct feature_list *list, enum purpose purpose, const struct config *config);
 void features_of_sublayer(struct feature_list *list, enum purpose purpose,
                           const struct sublayer *sublayer, const struct config *config);
 
-/* Refuse a config with features that a purpose does not support. `name`: name of the model for the
- * message, or NULL. */
+/* Refuse a config with features that a purpose does not support. `name`: the name of the model,
+ * which begins the message, or NULL. */
 int features_expect(enum purpose purpose, const struct config *config, const char *name,
                     struct err *err);

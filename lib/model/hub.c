@@ -9,7 +9,7 @@
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* Old names of models, which have no owner, grouped by the owner that each model has today. */
+/* Models whose old name has no owner, grouped by their owner today. */
 static const struct owner_row {
     const char *owner, *models; /* names of models, with spaces between them */
 } owners[] = {
@@ -41,8 +41,7 @@ static const char *const addresses[] = {"https://", "http://", "www.", "huggingf
 static const char part_characters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
                                       "0123456789._-";
 
-/* The owner that the model of an old name now has; NULL: the name is not in the table, or has an
- * owner. */
+/* The owner today of a model with an old name; NULL: the table `owners` does not have this name. */
 static const char *find_owner(const char *model)
 {
     for (size_t i = 0; i < sizeof owners / sizeof *owners; i++)
@@ -51,8 +50,8 @@ static const char *find_owner(const char *model)
     return NULL;
 }
 
-/* Put the owner and a slash before a name from the table `owners`. name->model has room for all of
- * these. */
+/* Put the owner and a slash before an old name from the table `owners`. All results fit into
+ * name->model. */
 static void add_owner(struct hub_name *name, const char *owner)
 {
     size_t size = strlen(owner);
@@ -61,8 +60,8 @@ static void add_owner(struct hub_name *name, const char *owner)
     name->model[size] = '/';
 }
 
-/* The size of `model` or `owner/model` at the beginning of a text; 0: the text begins with
- * neither. */
+/* The number of bytes of `model` or `owner/model` at the beginning of a text; 0: the text does not
+ * begin with such a name. */
 static size_t size_of_model(const char *text)
 {
     size_t size = *text == '.' ? 0 : strspn(text, part_characters);
@@ -70,7 +69,8 @@ static size_t size_of_model(const char *text)
     return rest ? size + 1 + rest : size;
 }
 
-/* Whether a text can be a revision. It may have several parts, such as refs/pr/1, but no `..`. */
+/* Whether a text can be the name of a revision. It may have several parts, such as refs/pr/1, but
+ * not `..`. */
 static bool is_revision(const char *text)
 {
     const char *end = text;
@@ -79,7 +79,8 @@ static bool is_revision(const char *text)
     return *text && !*end && *text != '/' && !strstr(text, "..") && end - text < HUB_REVISION_BYTES;
 }
 
-/* Read `owner/model` or `model`, with or without @revision; false: the text is no such name. */
+/* Read `owner/model` or `model`, optionally followed by @revision; false: the text has another
+ * form. */
 static bool parse_name(struct hub_name *name, const char *text)
 {
     size_t size = size_of_model(text);
@@ -92,7 +93,8 @@ static bool parse_name(struct hub_name *name, const char *text)
     return true;
 }
 
-/* Read a model's name from the path of a page's address, which may continue, as with /tree/main. */
+/* Read a model's name from the path in the address of a page. The path may go on after the name, as
+ * with /tree/main. False: there is no name. */
 static bool parse_address(struct hub_name *name, const char *path)
 {
     size_t size = size_of_model(path);
@@ -113,7 +115,7 @@ bool hub_guess(struct hub_name *name, const char *text)
         if (strncmp(path, addresses[i], strlen(addresses[i])) == 0)
             path += strlen(addresses[i]);
     bool is_address = path != text;
-    /* `./NAME` without such a folder may mean the model NAME */
+    /* `./NAME`: since there is no such folder, the model NAME may be meant */
     if (strncmp(path, "./", 2) == 0 && !strchr(path + 2, '/'))
         path += 2;
     if (!(is_address ? parse_address : parse_name)(name, path))
@@ -123,15 +125,15 @@ bool hub_guess(struct hub_name *name, const char *text)
         add_owner(name, known);
     snprintf(owner, sizeof owner, "%.*s", (int)strcspn(name->model, "/"), name->model);
     bool is_local =
-        !is_address && file_is_directory(owner); /* the name is then a path in this directory, not a
-                                                  * name of the Hub */
+        !is_address && file_is_directory(owner); /* then the name is a path in the current
+                                                  * directory, not a name of the Hub */
     return known || (strchr(name->model, '/') && !is_local);
 }
 
 /* --- the cache -------------------------------------------------------------------------------- */
 
-/* Environment variables that may say where the cache is; the first one that is set counts. `folder`
- * is added to its value. */
+/* Environment variables that say where the cache is: the first one that is set is used. The cache
+ * is the variable's value followed by `folder`. */
 static const struct cache_row {
     const char *variable, *folder;
 } caches[] = {
@@ -142,12 +144,16 @@ static const struct cache_row {
     {"HOME", "/.cache/huggingface/hub"},
 };
 
-/* Beginning of the name of a model's folder in the cache; the whole name is models--OWNER--NAME. */
+/* The name of a model's folder in the cache begins like this; the whole name is
+ * models--OWNER--NAME. */
 #define FOLDER "models--"
 
-enum { COMMIT_BYTES = 128 }; /* size of a commit's name, with its NUL; today it has 40 characters */
+enum {
+    COMMIT_BYTES = 128
+}; /* size of a commit's name, with its NUL; Git's names have 40
+                              * characters */
 
-/* Set *path to the folder of the cache; *path is unchanged if no variable is set. */
+/* Set *path to the folder of the cache; *path does not change if none of the variables is set. */
 static int find_cache(const char **path, struct arena *arena, struct err *err)
 {
     const char *home = getenv("HOME");
@@ -163,8 +169,8 @@ static int find_cache(const char **path, struct arena *arena, struct err *err)
     return 0;
 }
 
-/* Find the commit of a revision. A branch or a tag is a file that contains its commit; any other
- * revision is a commit itself. */
+/* Set `commit` to the commit of a revision. If refs/ has a file with the revision's name, a branch
+ * or tag, the file contains its commit; otherwise the revision is the commit itself. */
 static int read_commit(char commit[COMMIT_BYTES], const char *folder, const char *revision,
                        struct arena *arena, struct err *err)
 {

@@ -9,8 +9,8 @@
 #include "model/family/family.h"
 #include "model/points.h"
 
-/* For each block style: where its sublayers have norms, and whether attention and MLP read the same
- * stream. */
+/* For each block style: where its sublayers have norms, and whether attention and MLP are parallel,
+ * so that both read the same stream. */
 static const struct {
     bool norm_before, norm_out, norm_after, parallel;
 } styles[] = {
@@ -58,7 +58,7 @@ static struct head_rule make_head(const struct config *c, enum site_branch branc
     return rule;
 }
 
-/* Make the score rule of a layer's heads, with the changes of the config's mechanism. */
+/* Make the score rule of a layer's heads. It includes what config->mechanism changes. */
 static struct score_rule make_score(const struct config *c, const struct head_rule *head,
                                     enum site_branch branch, size_t layer)
 {
@@ -155,8 +155,8 @@ static struct sublayer make_sublayer(const struct config *c, enum sublayer_kind 
     return s;
 }
 
-/* Make the sublayer that adds norm(W · (gate(x) · the layer's own input)) to x. If the stream has
- * copies, the sublayer's output replaces x and is added to copies. */
+/* Make the sublayer of the layer's extra input: it adds norm(W · (gate(x) · extra input)) to x. If
+ * the stream has copies, its output replaces x and is added to all copies but the first. */
 static struct sublayer make_given(const struct config *c)
 {
     return (struct sublayer){
@@ -192,8 +192,8 @@ static struct sublayer make_laurel(const struct config *c)
     };
 }
 
-/* The number of standard deviations below which a share of the normal distribution lies, by
- * Newton's method; for a share of 0 the result is 0. */
+/* The threshold, in standard deviations, below which a share of the standard normal distribution
+ * lies, computed by Newton's method. If the share is 0 the result is 0. */
 static float normal_quantile(double share)
 {
     enum { STEPS = 64 };
@@ -203,17 +203,17 @@ static float normal_quantile(double share)
     return (float)x;
 }
 
-/* The most sublayers that a layer may have: attention, a mixer, attention to the source, a low-rank
- * branch, an MLP, and one that reads the layer's own input. */
+/* The maximum number of sublayers of a layer: attention, a mixer parallel to it, attention to the
+ * source, the low-rank branch, the MLP, and the sublayer of the extra input. */
 static size_t most_sublayers(const struct config *c)
 {
     return 1 + c->mixer.beside + (c->n_encoder_layer > 0) + (c->laurel > 0) +
            (c->style != STYLE_BARE) + (c->given > 0);
 }
 
-/* Make the sublayers of a layer that read tokens: attention or a mixer, and attention to the
- * source. If a layer has attention and a mixer, both read the same norm, and their outputs are
- * added. */
+/* Make the sublayers of a layer that read other tokens: attention or a mixer, then attention to the
+ * source. Returns their number. If a layer has both attention and a mixer, they share a norm, and
+ * their outputs are added to the same stream. */
 static size_t make_readers(const struct config *c, enum site_branch stack, size_t layer,
                            struct sublayer *list)
 {
@@ -243,8 +243,8 @@ static size_t make_readers(const struct config *c, enum site_branch stack, size_
     return count;
 }
 
-/* Make the sublayers of a layer, of the text's stack (BRANCH_TEXT) or of the source's
- * (BRANCH_SOURCE). */
+/* Make all sublayers of a layer in the array `list`. `stack`: the layer's stack, BRANCH_TEXT or
+ * BRANCH_SOURCE. */
 static struct layer make_layer(const struct config *c, enum site_branch stack, size_t layer,
                                struct sublayer *list)
 {
@@ -284,7 +284,7 @@ static struct layer make_layer(const struct config *c, enum site_branch stack, s
     if (c->given)
         list[made.all++] = make_given(c);
     struct sublayer *last = &list[made.all - 1];
-    /* --without mlp also leaves out the sublayer of the layer's own input, after the MLP */
+    /* --without mlp leaves out the MLP and also the sublayer of the extra input after it */
     if (made.count && mechanism_lacks(&c->mechanism, BLOCK_MLP)) {
         last = &list[made.count - 1];
         enum site *end = last->norm_after ? last->at_after : last->at_sum;
@@ -395,7 +395,7 @@ static struct unembed_rule make_end(const struct config *c)
     return rule;
 }
 
-/* Make a stack, whose layers are made->layers from index `first` on. */
+/* Make a stack and its layers. The layers are elements of made->layers, from index `first` on. */
 static struct stack make_stack(const struct config *c, enum site_branch branch,
                                struct description *made, size_t first)
 {

@@ -10,7 +10,7 @@
 #include "model/layer.h"
 
 enum {
-    SIZE_MAX_GIVEN = 100000000, /* largest number in --attention; no text has as many tokens */
+    SIZE_MAX_GIVEN = 100000000, /* maximum of numbers in --attention; no text has so many tokens */
     SCALE_MAX = 1000000,
 };
 
@@ -52,7 +52,7 @@ static struct mechanism_word word_up_to(const char *text, const char *ends)
 
 /* --- attention -------------------------------------------------------------------------------- */
 
-/* Find the row of a kind of attention by its name; NULL with `err`: there is none. */
+/* Find the row of a kind of attention by its name; NULL, with `err`: there is no such kind. */
 static const struct attention_kind_row *find_attention(struct mechanism_word word, struct err *err)
 {
     struct buf known = {0};
@@ -76,7 +76,8 @@ static const struct attention_kind_row *find_attention(struct mechanism_word wor
     return NULL;
 }
 
-/* Parse what follows the name of a kind: nothing, `:W` or `:K:SEED`. */
+/* Parse what follows the name of a kind: nothing, `:W` or `:K:SEED`, and set the kind's numbers in
+ * `mechanism`. */
 static int set_numbers(struct mechanism *mechanism, const struct attention_kind_row *row,
                        struct mechanism_word rest, struct err *err)
 {
@@ -278,7 +279,7 @@ static int check_family(const struct mechanism *m, const struct config *config, 
                                "found one of type \"%s\": a segment has no distance",
                                config_kind_name(config));
     const struct layer *first = layer_of(config, BRANCH_TEXT, 0);
-    bool apart = true; /* true: each sublayer reads the stream that the previous sublayer left */
+    bool apart = true; /* whether each sublayer reads the stream that the sublayer before it left */
     for (const struct sublayer *s = first->sublayers; s < first->sublayers + first->all; s++)
         apart &= s->reads == READS_STREAM && !s->adds_to_normed;
     if (!apart && mechanism_lacks(m, BLOCK_RESIDUAL))
@@ -319,7 +320,7 @@ int mechanism_check(const struct mechanism *m, const struct config *config, stru
     if (m->kind == ATTENTION_LOWRANK && config->causal)
         return err_usage(err, "--attention lowrank: expected a model without a causal mask: a "
                               "segment also contains later tokens");
-    if (m->kind == ATTENTION_LOWRANK && m->dropout > 0) /* tokens of a segment have one weight,
+    if (m->kind == ATTENTION_LOWRANK && m->dropout > 0) /* all tokens of a segment share one weight,
                                                          * which dropout would have to split */
         return err_usage(err, "--dropout cannot be combined with --attention lowrank");
     return check_family(m, config, err);

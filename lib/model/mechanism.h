@@ -1,6 +1,6 @@
 /* mechanism.h: how the options --attention, --mask-after, --scale, --dropout,
- * --attention-temperature and --without change a trained model. A mechanism is part of a config; if
- * all its fields are 0 the model is unchanged.
+ * --attention-temperature and --without change a trained model. A mechanism is part of a config. If
+ * all its fields are 0 it changes nothing.
  *
  *     if (mechanism_set_attention(&config.mechanism, "window:4+random:2", err) ||
  *         mechanism_check(&config.mechanism, &config, err)) ...
@@ -16,9 +16,10 @@ struct buf;
 struct config;
 
 enum attention_kind {
-    ATTENTION_DENSE,  /* all keys that the mask allows */
-    ATTENTION_SPARSE, /* only keys that are in a pattern */
-    ATTENTION_LINEAR, /* φ(q) · Σ φ(k) vᵀ / (φ(q) · Σ φ(k)), φ(x) = elu(x) + 1: running sums */
+    ATTENTION_DENSE,  /* queries attend to all keys that the mask allows */
+    ATTENTION_SPARSE, /* queries attend only to keys that are in a pattern */
+    ATTENTION_LINEAR, /* φ(q) · Σ φ(k) vᵀ / (φ(q) · Σ φ(k)), with φ(x) = elu(x) + 1, computed by
+                       * running sums */
     ATTENTION_BLOCKED, /* as dense, but computed one block of keys at a time, with an online
                         * softmax */
     ATTENTION_LOWRANK, /* as dense, but the text is cut into `segments` parts, each with its mean
@@ -47,7 +48,7 @@ enum scale_method {
     SCALE_NUMBER,
 };
 
-/* Modules that --without can leave out. A norm that is left out returns its input. */
+/* Modules that --without can leave out. Without norms, a norm returns its input. */
 enum block_module { BLOCK_MLP, BLOCK_NORM, BLOCK_RESIDUAL, BLOCK_POSITIONS, BLOCK_MODULES };
 
 struct mechanism {
@@ -56,15 +57,17 @@ struct mechanism {
     size_t block;           /* ATTENTION_BLOCKED: number of keys in a block */
     size_t segments;        /* ATTENTION_LOWRANK: number of segments; in a text with fewer keys each
                              * key is a segment */
-    bool renormalise; /* --mask-after: the softmax is over all keys, then weights of masked keys
-                       * become 0 and each row is divided by its sum. Else masked scores are
+    bool renormalise; /* --mask-after: the softmax is over all keys; then the weights of masked keys
+                       * become 0, and each row is divided by its sum. Otherwise masked scores are
                        * -infinity before the softmax. */
     enum scale_method scale_method;
     float scale;       /* SCALE_NUMBER: the scale */
-    float temperature; /* scores are divided by it; 0: they are not */
-    float dropout;     /* probability that a weight becomes 0; others are divided by 1 - dropout */
-    uint64_t seed;     /* seed of the dropout, and of random keys without a seed of their own */
-    unsigned without;  /* bit 1 << BLOCK_… is set for each module that is left out */
+    float temperature; /* scores are divided by it; 0: scores are not divided */
+    float dropout;     /* probability that an attention weight becomes 0; the other weights are
+                        * divided by 1 - dropout */
+    uint64_t seed;     /* seed of the dropout, and of random keys if --attention gives them no
+                        * seed */
+    unsigned without;  /* bits 1 << BLOCK_… of the modules that are left out */
 };
 
 static inline bool mechanism_lacks(const struct mechanism *mechanism, enum block_module module)
@@ -72,8 +75,8 @@ static inline bool mechanism_lacks(const struct mechanism *mechanism, enum block
     return mechanism->without >> module & 1;
 }
 
-/* Refuse settings that exclude each other or do not fit the model (usage errors), or that are not
- * supported for the model, for example with ALiBi. */
+/* Refuse settings that exclude each other or contradict the model (usage errors), and settings that
+ * are not supported for the model, such as --attention linear with ALiBi. */
 int mechanism_check(const struct mechanism *mechanism, const struct config *config,
                     struct err *err);
 
@@ -82,27 +85,28 @@ int mechanism_check(const struct mechanism *mechanism, const struct config *conf
 /* A kind of attention that --attention can set, for help and for parsing. */
 struct attention_kind_row {
     const char *name;
-    const char *numbers; /* the number after a colon as help shows it, such as "W"; NULL: there is
-                          * none */
+    const char *numbers; /* what help shows after the name and a colon, such as "W"; NULL: the kind
+                          * has no number */
     enum attention_kind kind;
-    size_t offset; /* offset of this number in struct mechanism; 0: there is none */
+    size_t offset; /* byte offset of this number in struct mechanism; 0: the kind has no number */
     const char *about;
 };
 
 extern const struct attention_kind_row attention_kind_rows[];
 extern const size_t attention_kind_row_count;
 
-/* Parse the value of an option; errors are usage errors. --attention: "dense", "window:W+random:K"
- * (set mechanism->seed first: random keys without a seed use it); --scale: "none", "sqrt" or a
- * number; --without: "mlp,norm". */
+/* Parse the value of an option. mechanism_set_attention: --attention, "dense" or
+ * "window:W+random:K" (set mechanism->seed first: random:K without a seed uses it).
+ * mechanism_set_scale: --scale, "none", "sqrt" or a number. mechanism_set_without: --without,
+ * "mlp,norm". Errors are usage errors. */
 int mechanism_set_attention(struct mechanism *mechanism, const char *text, struct err *err);
 int mechanism_set_scale(struct mechanism *mechanism, const char *text, struct err *err);
 int mechanism_set_without(struct mechanism *mechanism, const char *text, struct err *err);
 
-/* block_module_names: names such as "mlp". mechanism_write_attention: write the kind of attention,
- * "window:4+global:1"; mechanism_attention_name: the same as a text in the arena, or NULL with
- * `err`. mechanism_write: write all differences from the unchanged model, "attention window:4,
- * scale 1"; nothing if there are none. */
+/* block_module_names: names of modules, such as "mlp". mechanism_write_attention: append the kind
+ * of attention, such as "window:4+global:1". mechanism_attention_name: return the same as a text in
+ * the arena, or NULL with `err`. mechanism_write: append all differences from the unchanged model,
+ * such as "attention window:4, scale 1"; nothing if there are none. */
 extern const char *const block_module_names[BLOCK_MODULES];
 void mechanism_write_attention(struct buf *out, const struct mechanism *mechanism);
 const char *mechanism_attention_name(const struct mechanism *mechanism, struct arena *arena,

@@ -37,13 +37,15 @@ bool model_is_there(const char *name)
            (gguf_is_named(name) && file_exists(name));
 }
 
-/* True if a name can only be a path: it is neither a bundled model's name nor one of the Hub. */
+/* Whether a name can only be a path: it cannot be the name of a bundled model or of a model of the
+ * Hub. */
 static bool is_path(const char *name)
 {
     return strchr("./~", *name) || gguf_is_named(name);
 }
 
-/* If a name is a file's name, and its folder has a model, suggest the folder. */
+/* For a name that is a file in the folder of a model, suggest the folder: append it to the message
+ * in `err`. */
 static void suggest_folder(const char *name, struct err *err)
 {
     const char *slash = strrchr(name, '/');
@@ -56,8 +58,8 @@ static void suggest_folder(const char *name, struct err *err)
     buf_release(&path);
 }
 
-/* Suggest for an unknown name: a spelling without ~, a model of the Hub, the nearest name, or the
- * list of names. */
+/* Append a suggestion for an unknown name to the message in `err`: a spelling without ~, a model of
+ * the Hub, the nearest name, or where the bundled models are listed. */
 static void suggest_model(const char *name, struct err *err)
 {
     char guess[NAMES_GUESS_BYTES];
@@ -119,7 +121,8 @@ static int unknown_model(const char *name, struct err *err)
 }
 
 /* Search the folders of ATTN_MODEL_PATH, which are separated by colons, for a directory or a GGUF
- * file with this name, or for NAME.gguf. If none has it *path remains NULL. */
+ * file with this name, or for NAME.gguf. Set *path to its path; if no folder has it *path remains
+ * NULL. */
 static int find_in_folders(const char **path, const char *name, struct arena *arena,
                            struct err *err)
 {
@@ -142,8 +145,8 @@ static int find_in_folders(const char **path, const char *name, struct arena *ar
     return 0;
 }
 
-/* If a directory has GGUF files but no other weights, as many in the Hub do, set *path to its only
- * GGUF file. Several GGUF files are an error. */
+/* If a directory has GGUF files but no config.json, as many models in the Hub do, set *path to its
+ * only GGUF file. Several GGUF files, or a LoRA adapter alone, are an error. */
 static int choose_gguf(const char **path, struct arena *arena, struct err *err)
 {
     struct folder folder = {.path = *path};
@@ -174,7 +177,8 @@ static int choose_gguf(const char **path, struct arena *arena, struct err *err)
     return err_if(count > 1 || !*path);
 }
 
-/* Set *is_directory; -1: the path cannot be accessed. */
+/* Set *is_directory to whether a path is a directory. Returns -1 with `err` if the path cannot be
+ * accessed, except if it does not exist. */
 static int check_directory(bool *is_directory, const char *path, struct err *err)
 {
     errno = 0;
@@ -202,8 +206,9 @@ int model_find(struct folder *folder, const char *name, struct arena *arena, str
         return -1;
     if (!path)
         return unknown_model(name, err);
-    const char *found = path = arena_path(arena, path, err); /* choose_gguf may change `path` to a
-                                                              * file in the directory */
+    const char *found = path = arena_path(arena, path, err); /* compared with `path` below:
+                                                              * choose_gguf may change it to a file
+                                                              * in the directory */
     if (!path || check_directory(&is_directory, path, err) ||
         (is_directory && choose_gguf(&path, arena, err)))
         return -1;

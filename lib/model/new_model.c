@@ -57,7 +57,7 @@ static int list_tensors(struct new_model *new_model, struct err *err)
         slot_list(slots, sizeof *slots, &new_model->config);
     for (size_t i = 0; i < 2 * count && !failed; i++) {
         struct slot slot = slots[i % count];
-        /* the tensor comes after those of the layers */
+        /* tensors of the ends of the model come after the tensors of layers */
         bool is_after = slot.layer < 0 && slot.id >= SLOT_FINAL_NORM;
         failed = is_after == (i >= count) && add_tensor(new_model, slot, err);
     }
@@ -65,8 +65,8 @@ static int list_tensors(struct new_model *new_model, struct err *err)
     return err_if(failed);
 }
 
-/* Make the header of the file. It names PyTorch as its library, since transformers reads no other
- * files. */
+/* Make the header of model.safetensors. For most models it names PyTorch as the format, because
+ * transformers refuses files without it. */
 static int make_header(struct buf *header, const struct new_model *new_model, struct err *err)
 {
     static const struct safetensors_note note = {"format", "pt"};
@@ -88,8 +88,9 @@ static int make_header(struct buf *header, const struct new_model *new_model, st
 static int make_room(struct new_model *new_model, struct folder_file *file, struct err *err)
 {
     struct buf header = {0};
-    size_t size = SAFETENSORS_HEADER_MAX; /* room for the largest header: if this sum fits, the size
-                                           * with the real header also fits */
+    size_t size = SAFETENSORS_HEADER_MAX; /* starts as the size of the largest header: if the sum
+                                           * does not overflow, the size with the real header does
+                                           * not either */
     char *bytes = NULL;
     for (size_t i = 0; i < new_model->count; i++)
         if (!num_add(&size, size, new_model->tensors[i].count * sizeof(float)))
@@ -199,8 +200,8 @@ static const char gpt2_keys[] = "\"architectures\": [\"GPT2LMHeadModel\"],\n"
                                 "  \"layer_norm_epsilon\": 1e-05,\n"
                                 "  \"tie_word_embeddings\": true";
 
-/* Half the width of the range of initial numbers. With this value attention is uneven and
- * activations are small, as in trained models. */
+/* Initial numbers are drawn uniformly from [mean - SPREAD, mean + SPREAD]. With this value
+ * attention is uneven and activations are small, as in trained models. */
 static const float SPREAD = 0.05f;
 
 const struct shape_row *shape_find(const char *name, struct err *err)
@@ -240,7 +241,7 @@ static int make(struct new_model *new_model, const char *name, const struct buf 
         const struct new_model_tensor *tensor = &new_model->tensors[i];
         int id = tensor->slot.id;
         bool scale = id == SLOT_FINAL_NORM || id == SLOT_NORM_1 || id == SLOT_NORM_2;
-        /* The scales of these three norms are near 1; all other numbers are near 0. */
+        /* these norms' scales are near 1; all other numbers are near 0 */
         rng_fill_uniform(tensor->data, tensor->count, (uint32_t)i, scale ? 1.0f : 0.0f, SPREAD);
     }
     return 0;

@@ -7,9 +7,9 @@
 
 #include "model/layer.h"
 
-/* Properties that parameters depend on. c: the config; s: the sublayer that has the parameter, or
- * the first sublayer for a parameter outside of layers; m: the mixer of s, or NULL. BLOCKS: the
- * model is more than attention alone. */
+/* Properties that a parameter may need. c: the config; s: the sublayer that has the parameter or,
+ * for a parameter outside of layers, the first sublayer; m: the mixer of s, or NULL. BLOCKS: the
+ * model is not attention alone. OF_…: conditions of biases. */
 /* clang-format off */
 #define PROPERTIES(PROPERTY) \
     PROPERTY(BLOCKS, c->style != STYLE_BARE) \
@@ -37,16 +37,16 @@
     PROPERTY(PLAIN, !s->mlp.mixture) PROPERTY(MIXTURE, s->mlp.mixture) \
     PROPERTY(ROUTER_BIAS, c->mixture.router_bias)
 
-/* The axes of shapes. c, s and m as in PROPERTIES; t: the stack. A model lacks parameters with an
- * axis of size 0. ONE: one number. POSITIONS: positions, with the rows before the first token's.
- * Numbers of channels: of a token's embedding (WORD); of embeddings of positions and segments, and
- * of the embedding's norm (TABLES); of the projection before the unembedding (NARROW); of narrow
- * vectors (LATENT_Q, LATENT_KV, for experts LATENT); of the vector from which keys and values are
- * made (MEMORY); of the output of attention (OUT); hidden channels of an expert (EXPERT) and of the
- * shared expert (SHARED); of the vector that experts read, narrow or not (EXPERT_WIDTH). LOGITS to
- * POOLER: axes of what follows the last layer. Q_OWN, K_OWN: heads whose norms have scales of their
- * own. COPIES, PAIRS, BUT_FIRST: copies of the stream, pairs of copies, and copies but the
- * first. */
+/* The axes of shapes and their sizes. c, s, m: as in PROPERTIES; t: the stack. A parameter with an
+ * axis of size 0 does not exist. ONE: a single number. POSITIONS: rows of the table of positions,
+ * with the rows before the first token's row. Numbers of channels: WORD: of a token's embedding;
+ * TABLES: of embeddings of positions and segments, and of the norm of embeddings; NARROW: of the
+ * projection before the unembedding; LATENT_Q, LATENT_KV, and LATENT for experts: of narrow
+ * vectors; MEMORY: of the vector from which keys are computed; OUT: of the output of attention;
+ * EXPERT, SHARED: hidden channels of an expert, and of the shared expert; EXPERT_WIDTH: of the
+ * vector that experts read, narrow or not. LOGITS to POOLER: axes of matrices and norms after the
+ * last layer. Q_OWN, K_OWN: numbers of heads whose norms have their own scales. COPIES, PAIRS,
+ * BUT_FIRST: number of copies of the stream, of pairs of copies, and of copies but the first. */
 #define AXES(AXIS) \
     AXIS(NONE, 1) AXIS(ONE, 1) AXIS(VOCABULARY, t->embed.rows) \
     AXIS(POSITIONS, c->n_positions + c->position_offset) AXIS(CHANNELS, t->width) \
@@ -133,21 +133,21 @@
 #define AXIS_SIZE(name, size) [AXIS_##name] = size,
 
 enum { PROPERTIES(INDEX) PROPERTY_COUNT };
-/* NEVER: no MLP has both properties, so no parameter exists that needs them. ALONE: a bias that
+/* NEVER: two properties that exclude each other, for parameters that do not exist. ALONE: the bias
  * does not need the properties that its matrix needs. */
 enum { ANY = 0, PROPERTIES(BIT) NEVER = PLAIN | MIXTURE, ALONE = 1 << PROPERTY_COUNT };
 enum axis { AXES(AXIS_ID) };
 
-/* The sublayer that has a slot's parameter. It is the first sublayer for a parameter outside of
- * layers, or of a layer that the model lacks; NULL: the layer lacks such a sublayer. */
+/* The sublayer that has a slot's parameter. For a parameter outside of layers, or of a layer that
+ * the model lacks, it is the model's first sublayer. NULL: the layer has no such sublayer. */
 static const struct sublayer *sublayer_of(struct slot slot, const struct config *c)
 {
     const struct stack *t = stack_of(c, slot.branch);
     bool in_layer = slot.layer >= 0 && (size_t)slot.layer < t->layers;
     const struct layer *layer = in_layer ? &t->layer[slot.layer] : c->description->layers;
     bool of_mlp = slot.id >= SLOTS_OF_ATTENTION;
-    bool is_norm = (slot.id | 1) == SLOT_NORM_1_BIAS; /* the layer's first norm: a mixer may have
-                                                       * it, without attention */
+    bool is_norm = (slot.id | 1) == SLOT_NORM_1_BIAS; /* the layer's first norm, which a mixer has
+                                                       * in a layer without attention */
     for (const struct sublayer *s = layer->sublayers; s < layer->sublayers + layer->all; s++)
         if (is_norm ? sublayer_outside(s) == slot.branch && s->kind != SUBLAYER_MLP
                     : s->branch == slot.branch && of_mlp == (s->kind == SUBLAYER_MLP))
@@ -169,9 +169,9 @@ static size_t axis_size(enum axis axis, const struct config *c, const struct sta
     return sizes[axis];
 }
 
-/* A kind of parameter: the axes of its shape, the properties that it needs, and the further
- * properties that its bias or shift needs. `each`: a layer has as many of these parameters as this
- * axis is long. With an axis of size 0 the parameter does not exist. */
+/* A kind of parameter. shape: its axes; if one has size 0 the parameter does not exist. needs:
+ * properties without which it does not exist; bias_needs: further properties that its bias or shift
+ * needs. each: an axis whose size is the number of such parameters in a layer; AXIS_NONE: one. */
 static const struct parameter_row {
     enum axis shape[SLOT_RANK_MAX];
     int needs, bias_needs;
@@ -268,8 +268,8 @@ static const struct parameter_row {
     [SLOT_COPY_SCALE / 2] = {{AXIS_SCALED}, ANY, NEVER},
 };
 
-/* Whether a branch of a model has parameters of the slot's kind. An encoder has tables of its own
- * only if the config says so. */
+/* Whether a branch of a model can have a slot: its id, and its layer or none. An encoder has its
+ * own tables only if the config says so. */
 static bool is_of_branch(struct slot slot, const struct config *c)
 {
     size_t layers = slot.branch == BRANCH_SOURCE ? stack_of(c, BRANCH_SOURCE)->layers
@@ -324,7 +324,7 @@ size_t slot_shape(size_t shape[SLOT_RANK_MAX], struct slot slot, const struct co
     shape[0] = axis_size(row->shape[0], config, t, s);
     shape[1] = axis_size(is_bias ? AXIS_NONE : row->shape[1], config, t, s);
     if (!shape[0] || !axis_size(row->shape[1], config, t, s))
-        return 0; /* a model with this config lacks the axis */
+        return 0; /* an axis has size 0: the parameter does not exist */
     return is_bias || row->shape[1] == AXIS_NONE ? 1 : 2;
 }
 
@@ -336,9 +336,10 @@ bool slot_exists(struct slot slot, const struct config *config)
 
 /* --- lists ------------------------------------------------------------------------------------ */
 
-/* The sort key of a slot in lists. First come parameters outside of layers, the source's before the
- * text's; then the layers of the decoder, in each its attention, its attention to the source or its
- * mixer, its low-rank branch, its MLP and its own input; then the layers of the encoder. */
+/* The sort key of a slot in lists. Parameters outside of layers come first, by slot id, the
+ * source's before the text's. Then come the layers of the decoder: in each its attention, then
+ * attention to the source or a mixer, the low-rank branch, the MLP, and the sublayer of the extra
+ * input. The layers of the encoder come last. */
 static uint64_t order_of(struct slot slot)
 {
     static const unsigned char of_branch[] = {
@@ -360,8 +361,7 @@ struct slot_listing {
     const struct config *config;
 };
 
-/* Add all slots that exist from slot.id up to but not including `end`, each followed by its
- * bias. */
+/* Add all existing slots with ids from slot.id to end - 1, each followed by its bias. */
 static void add(struct slot_listing *list, struct slot slot, int end)
 {
     for (; slot.id < end; slot.id = (unsigned char)(slot.id + 2)) {

@@ -1,5 +1,5 @@
-/* parameter_table.h: all parameters that a model may have, in one table. A row is a kind of tensor,
- * with the axes of its shape and the properties of a config that it depends on.
+/* parameter_table.h: all parameters that a model may have, in one table. A row is a kind of
+ * parameter, with the axes of its shape and the properties that a config must have for it.
  *
  * A slot is one parameter: a matrix, a norm's scale or, with id + 1, the bias or shift that goes
  * with it. All families have the same slots; only names and layouts of tensors differ (family.h).
@@ -23,16 +23,17 @@ enum slot_id {
     SLOT(EMBED_NORM),
     SLOT(EMBED_PROJECT), /* projects token embeddings to the channels of the residual stream */
     SLOT(PROJECT_OUT),   /* projects the residual stream to the channels of token embeddings */
-    /* Shared by all layers of a stack: biases of scores by distance [buckets, H], or a vector for
-     * each distance. */
+    /* BIASES, shared by all layers of a stack: biases of scores by distance [buckets, H] or, in
+     * DeBERTa, a vector for each distance. */
     SLOT(BIASES),
-    SLOT(BIAS_NORM),     /* norm of the vectors for distances */
-    SLOT(GIVEN_TOKENS),  /* extra inputs of the layers for each token [rows of the table, layers ·
+    SLOT(BIAS_NORM),     /* norm of the distance vectors */
+    SLOT(GIVEN_TOKENS),  /* extra inputs of all layers for each token [rows of the table, layers ·
                           * channels] */
-    SLOT(GIVEN_PROJECT), /* from embeddings to the layers' extra inputs; GIVEN_NORM is their norm */
+    SLOT(GIVEN_PROJECT), /* projection of embeddings to the layers' extra inputs; GIVEN_NORM is the
+                          * norm of its result */
     SLOT(GIVEN_NORM),
-    /* COPY_IN: from embeddings to copies of the stream; COPY_OUT: from copies to the vectors that
-     * are merged. */
+    /* COPY_IN: projects embeddings to copies of the stream; COPY_OUT: projects copies to the
+     * vectors that are merged after the last layer. */
     SLOT(COPY_IN),
     SLOT(COPY_OUT),
     SLOT(FINAL_NORM),
@@ -42,21 +43,22 @@ enum slot_id {
     SLOT(DISCRIMINATOR), /* the dense layer before the discriminator's logit */
     SLOT(DISCRIMINATOR_LOGIT),
     SLOT(UNEMBED), /* the unembedding [V, C or n_word] */
-    SLOT(NORM_1),  /* slots from here on belong to a layer; its attention comes first */
-    /* Q_DOWN: from the input to a narrow vector; Q_DOWN_NORM: the norm of this vector; Q_UP: from
-     * the vector to queries. */
+    SLOT(NORM_1),  /* slots from here on belong to a layer, the slots of its attention first */
+    /* Q_DOWN: projection of the input to a narrow vector; Q_DOWN_NORM: norm of this vector; Q_UP:
+     * projection of the vector to queries. */
     SLOT(Q_DOWN),
     SLOT(Q_DOWN_NORM),
     SLOT(Q_UP),
-    SLOT(KV_DOWN),  /* from the input to the narrow vector of keys and values */
-    SLOT(K_ROTARY), /* the rotated channels of keys, which all heads share */
+    SLOT(KV_DOWN),  /* projection of the input to the narrow vector of keys and values */
+    SLOT(K_ROTARY), /* projection of the input to the rotated channels of keys, which all heads
+                     * share */
     SLOT(KV_DOWN_NORM),
     SLOT(Q),
     SLOT(K),
     SLOT(V),
     SLOT(O),
-    SLOT(LAYER_BIASES), /* biases of scores by distance, in a layer */
-    /* BIAS_Q, BIAS_K: from vectors of distances to queries, and to keys. */
+    SLOT(LAYER_BIASES), /* the layer's own biases of scores by distance [buckets, H] */
+    /* BIAS_Q, BIAS_K: projections of distance vectors to queries, and to keys. */
     SLOT(BIAS_Q),
     SLOT(BIAS_K),
     SLOT(Q_NORM),
@@ -68,22 +70,24 @@ enum slot_id {
     SLOT(LAMBDA_Q2),
     SLOT(LAMBDA_K2),
     SLOT(CONTEXT_NORM), /* not a parameter: the norm of contexts has no scales */
-    /* The gate of the context. If the gate has a narrow vector, OUT_GATE_DOWN makes the vector. */
+    /* OUT_GATE: projection to the gate of the context. If the gate has a narrow vector,
+     * OUT_GATE_DOWN is the projection to this vector, from which OUT_GATE then computes the
+     * gate. */
     SLOT(OUT_GATE),
     SLOT(OUT_GATE_DOWN),
-    /* From here to OUT_NORM: slots of a mixer. CONV_…: numbers of its convolution [channels,
+    /* From here to OUT_NORM: slots of a mixer. CONV_…: the weights of its convolution [channels,
      * taps]. */
     SLOT(CONV_Q),
     SLOT(CONV_K),
     SLOT(CONV_V),
-    /* STEP_DOWN: from the input to a narrow vector; STEP_NORM: the norm of this vector; STEP: from
-     * the vector to steps. */
+    /* STEP_DOWN: projection of the input to a narrow vector; STEP_NORM: norm of this vector; STEP:
+     * projection of the vector to steps. */
     SLOT(STEP_DOWN),
     SLOT(STEP_NORM),
     SLOT(STEP),
     SLOT(STEP_SHIFT),
     SLOT(DECAY),
-    SLOT(BETA), /* makes the strength b of a token (struct mixer) */
+    SLOT(BETA), /* projection to the strength b of each token (struct mixer) */
     SLOT(SKIP),
     SLOT(OUT_NORM),
     SLOT(NORM_1_POST), /* norm of attention's output */
@@ -91,39 +95,45 @@ enum slot_id {
     SLOT(GATE),
     SLOT(UP),
     SLOT(DOWN),
-    /* XIELU_…: parameters of the activation xIELU. */
+    /* XIELU_…: learned parameters of the activation xIELU. */
     SLOT(XIELU_POSITIVE),
     SLOT(XIELU_NEGATIVE),
     SLOT(XIELU_BETA),
     SLOT(XIELU_EPSILON),
-    /* From here to SHARED_SWITCH: slots of a mixture, which has them in place of GATE to DOWN. */
+    /* From here to SHARED_SWITCH: slots of a mixture of experts, which it has in place of GATE, UP
+     * and DOWN. */
     SLOT(ROUTER),
-    SLOT(ROUTER_NORM),  /* norm of the router's input, if this is not the MLP's input */
-    SLOT(CORRECTION),   /* a number for each expert, added to scores where experts are chosen */
-    SLOT(EXPERT_SCALE), /* a number for each expert that multiplies its weight */
-    SLOT(EXPERT_NORM),  /* norm of the experts' input, if this is not the MLP's input */
-    SLOT(EXPERT_IN),    /* from the stream to the narrow vector that experts read */
+    SLOT(ROUTER_NORM),  /* norm of the router's input, where the router does not read the MLP's
+                         * input */
+    SLOT(CORRECTION),   /* a number for each expert, which is added to its score when experts are
+                         * chosen */
+    SLOT(EXPERT_SCALE), /* a number for each expert, by which its weight is multiplied */
+    SLOT(EXPERT_NORM),  /* norm of the experts' input, where the experts do not read the MLP's
+                         * input */
+    SLOT(EXPERT_IN),    /* projection of the stream to the narrow vector that experts read */
     SLOT(EXPERT_GATE),
     SLOT(EXPERT_UP),
     SLOT(EXPERT_DOWN),
-    SLOT(EXPERT_OUT),   /* from the sum of experts to the stream, if experts read a narrow vector */
-    SLOT(EXPERTS_POST), /* norms of the sum of experts, and of the shared expert's output */
+    SLOT(EXPERT_OUT),   /* projection of the experts' sum to the stream, where experts read a narrow
+                         * vector */
+    SLOT(EXPERTS_POST), /* EXPERTS_POST: norm of the sum of the experts' outputs; SHARED_POST: norm
+                         * of the shared expert's output */
     SLOT(SHARED_POST),
     SLOT(SHARED_GATE),
     SLOT(SHARED_UP),
     SLOT(SHARED_DOWN),
-    SLOT(SHARED_SWITCH), /* a matrix that makes the factor of the shared expert's output */
+    SLOT(SHARED_SWITCH), /* projection to the factor of the shared expert's output */
     SLOT(NORM_2_POST),
-    /* Slots from here on: only in layers of the text. LAYER_SCALE: a number that multiplies the
-     * stream. */
+    /* Slots from here on exist only in layers of the text. LAYER_SCALE: a number by which the
+     * stream is multiplied. */
     SLOT(LAYER_SCALE),
-    /* COPY_…: of the N copies of the stream. A norm and a router make N numbers for a token; from
-     * these, COPY_PREDICT makes N² and COPY_CORRECT makes N. */
+    /* COPY_…: parameters of the N copies of the stream. COPY_NORM and COPY_ROUTER make N numbers
+     * for a token; from these, COPY_PREDICT makes N² and COPY_CORRECT makes N. */
     SLOT(COPY_NORM),
     SLOT(COPY_ROUTER),
     SLOT(COPY_PREDICT),
     SLOT(COPY_CORRECT),
-    SLOT(COPY_SCALE), /* numbers [C] that multiply the corrected copy */
+    SLOT(COPY_SCALE), /* numbers [C] by which the corrected copy is multiplied */
     SLOTS,
     SLOTS_OF_ENDS = SLOT_NORM_1, /* slots below this belong to no layer */
     SLOTS_OF_ATTENTION = SLOT_NORM_2,
@@ -131,15 +141,15 @@ enum slot_id {
 
 #undef SLOT
 
-/* One parameter. `layer`: its layer in the decoder or, if branch is BRANCH_SOURCE, in the encoder.
- * In the decoder the branch is BRANCH_TEXT, or BRANCH_CROSS for attention to the source,
- * BRANCH_PER_LAYER for the layer's own input, BRANCH_MIXER for its mixer, BRANCH_LAUREL for its
- * low-rank branch. `expert`: the expert that has it; or the head, if norms of heads have scales of
- * their own; or the copy of the stream less 1. */
+/* One parameter. `layer`: index of its layer in the decoder or, if branch is BRANCH_SOURCE, in the
+ * encoder. `branch` in the decoder: BRANCH_TEXT, or BRANCH_CROSS for attention to the source,
+ * BRANCH_PER_LAYER for the sublayer of the extra input, BRANCH_MIXER for the mixer, BRANCH_LAUREL
+ * for the low-rank branch. `expert`: index of the expert that has the parameter; or of the head, if
+ * the norms of heads have their own scales; or of the copy of the stream, minus 1. */
 struct slot {
     unsigned char branch, id;
-    /* layer is -1 outside of layers; expert is -1 if neither an expert nor a head or copy has
-     * it. */
+    /* layer: -1 outside of layers; expert: -1 if the parameter belongs to no expert, head or
+     * copy. */
     short layer, expert;
 };
 
@@ -164,23 +174,25 @@ static inline struct slot slot_bias(struct slot slot)
     return slot;
 }
 
-/* The shape of a slot's parameter, [out, in] or [out]. Returns its rank; 0: the model lacks it. */
+/* Set the shape of a slot's parameter, [out, in] or [out], and return its rank; 0: the model lacks
+ * the parameter. */
 enum { SLOT_RANK_MAX = 2 };
 size_t slot_shape(size_t shape[SLOT_RANK_MAX], struct slot slot, const struct config *config);
 bool slot_exists(struct slot slot, const struct config *config);
 
-/* How many parameters of this kind a layer has: one for each expert, head or copy of the stream. 0:
- * it has at most one, with slot.expert = -1. */
+/* How many parameters a layer has for this slot id: one for each expert, head or copy of the
+ * stream. 0: it has at most one, with slot.expert = -1. */
 size_t slot_count(int id, const struct config *config);
 
-/* Whether slot_count is above 0 for some configs. */
+/* Whether slot_count returns more than 0 for some config. */
 bool slot_is_of_several(int id);
 
-/* List all slots of a config, in the order of `info` and of hashes; returns their number. An item
- * of the list is `step` bytes long and begins with its slot. `list` may be NULL. */
+/* List all slots of a config, in the order of `info` and of hashes; returns their number. Each item
+ * of the list is `step` bytes long and begins with its slot. If `list` is NULL the slots are only
+ * counted. */
 size_t slot_list(void *list, size_t step, const struct config *config);
 
-/* The index of a slot in a list that slot_list made; SIZE_MAX: it is not in the list. */
+/* The index of a slot in a list that slot_list made; SIZE_MAX: the list lacks it. */
 size_t slot_find(const void *list, size_t count, size_t step, struct slot slot);
 
 enum { PARAMETER_NAME_BYTES = 128, PARAMETER_SHAPE_BYTES = 256 };

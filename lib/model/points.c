@@ -8,7 +8,7 @@
 
 /* --- the list of a model ---------------------------------------------------------------------- */
 
-/* The state of a walk over the layers that lists their points, or only counts them. */
+/* The state of a walk over a model's sublayers, which lists their points or only counts them. */
 struct point_list {
     const struct config *config;
     struct description *made;
@@ -16,12 +16,13 @@ struct point_list {
     size_t count;
     enum site_branch branch; /* the branch of the points that are added next */
     int layer;
-    struct site_set own; /* sites that were added in this layer, or outside of layers */
-    bool is_out;         /* the points are of a sublayer that --without leaves out */
+    struct site_set own; /* the sites that were already added in this layer, or outside of layers */
+    bool is_out;         /* the next points are of a sublayer that --without leaves out */
 };
 
-/* Add a point in the list's branch and layer, unless the site does not exist in this branch or was
- * already added in this layer. */
+/* Add a point in the branch and layer of the list. Nothing is added if the site does not exist in
+ * this branch or was already added in this layer. If m->is_out the site is only noted as left
+ * out. */
 static void add(struct point_list *m, enum site id, struct model_point point)
 {
     const enum site site = SITE_OF(m->branch, id);
@@ -44,7 +45,7 @@ static void add(struct point_list *m, enum site id, struct model_point point)
     m->count++;
 }
 
-/* Add a point that never has a gradient. */
+/* Add a point without a gradient. */
 static void put_unreached(struct point_list *m, enum site id, size_t heads, size_t columns,
                           enum point_edit edit)
 {
@@ -53,8 +54,8 @@ static void put_unreached(struct point_list *m, enum site id, size_t heads, size
             .edit = (unsigned char)edit, .heads = (unsigned)heads, .columns = (unsigned)columns});
 }
 
-/* Add a point that has a gradient, except in mixers and in attention alone, for which no gradients
- * are computed. */
+/* Add a point with a gradient; in mixers and in attention alone it has none, because no gradients
+ * are computed there. */
 static void put(struct point_list *m, enum site id, size_t heads, size_t columns,
                 enum point_edit edit)
 {
@@ -66,7 +67,7 @@ static void put(struct point_list *m, enum site id, size_t heads, size_t columns
                              .columns = (unsigned)columns});
 }
 
-/* Add a point [T, columns] in a branch, such as the stream. */
+/* Add a point without heads, [T, columns], in a branch; for example, of the stream. */
 static void put_rows(struct point_list *m, enum site_branch branch, enum site id, size_t columns)
 {
     m->branch = branch;
@@ -224,7 +225,8 @@ static void layer_points(struct point_list *m, enum site_branch stack, size_t in
     own->end = (unsigned)m->count;
 }
 
-/* Add the points of a layer's attention that lens/effective.c and measure/gradients.c compute. */
+/* Add the effective points of a layer's attention: the values that lens/effective.c and
+ * measure/gradients.c compute. */
 static void effective_points(struct point_list *m, enum site_branch branch, size_t index)
 {
     const struct config *c = m->config;
@@ -251,8 +253,8 @@ static void effective_points(struct point_list *m, enum site_branch branch, size
             put_unreached(m, of_all[i], heads, all, EDIT_NOT);
 }
 
-/* Add the effective points of a stack, once for all its layers: all layers with attention have the
- * same number of heads, and share the points of the first of these layers. */
+/* Add the effective points of a stack once for all its layers, since all layers with attention have
+ * the same number of heads. The points are made from the first layer with attention. */
 static void stack_effective(struct point_list *m, enum site_branch branch)
 {
     const size_t layers = stack_of(m->config, branch)->layers;
@@ -343,7 +345,8 @@ const struct model_point *point_find(const struct config *config, enum site site
         return attention_of(config, branch, layer) ? any : NULL;
     const struct layer_points *own = of_layer(config, made, branch, layer);
     const struct layer_points *first = of_layer(config, made, branch, (size_t)any->layer);
-    /* most layers have the same sites: try the point at the same index in the layer */
+    /* most layers have the same sites: first try the point that has the same index within the
+     * layer */
     size_t at = own->first + made->first_point[site] - first->first;
     if (at < own->end && made->points[at].site == site)
         return &made->points[at];
@@ -372,8 +375,8 @@ enum site site_of_logits(const struct config *config)
     return config->final_norm ? SITE_LN_F : site_of_output(config);
 }
 
-/* The point of a site in a layer or, if the layer lacks it, in the first layer that has it; NULL:
- * the model lacks it. */
+/* The point of a site in a layer; if the layer lacks the site, the point in the first layer that
+ * has it; NULL: the model lacks the site. */
 static const struct model_point *like(const struct config *config, enum site site, size_t layer)
 {
     const struct model_point *own = point_find(config, site, layer);
@@ -416,7 +419,8 @@ bool site_size(size_t *count, const struct config *config, enum site site, size_
     enum site_branch branch = site_branch(site);
     size_t columns, most;
     site_most(&most, &columns, config, site);
-    /* a mixer may have more heads than attention: a request for all heads means all of these */
+    /* a mixer may have more heads than attention: if all heads are asked for, all heads of the
+     * mixer are meant */
     bool all = branch == BRANCH_MIXER && heads >= config->n_head;
     bool at_itself = has_encoder(config) && branch == BRANCH_TEXT;
     const struct site_extent extent = {.heads = all ? most : num_min(heads, most),
@@ -428,7 +432,8 @@ bool site_size(size_t *count, const struct config *config, enum site site, size_
     return site_cells(count, site, &extent);
 }
 
-/* Points get even numbers; a site that a layer lacks gets an odd number between points. */
+/* A point has an even number. A site that the layer lacks has an odd number, just before the next
+ * site that the layer has. */
 size_t site_order(const struct config *config, enum site site, size_t layer)
 {
     const struct description *made = config->description;

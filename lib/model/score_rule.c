@@ -19,9 +19,9 @@ size_t score_biases_count(const struct score_rule *rule)
     return rule->bias == BIAS_BUCKETS ? rule->heads * distances : distances;
 }
 
-/* DeBERTa: set the row for each distance from key to query. Distances up to half of the buckets
- * each have a row. Farther ones share rows, in ranges that grow logarithmically, or have rows of
- * their own. The outermost rows are for all larger distances. */
+/* DeBERTa: set the index of the row for each distance from key to query. Distances up to half of
+ * the buckets have a row each. Larger distances share rows, in ranges that grow logarithmically
+ * (TERM_LOG), or also have a row each. The outermost rows are for all distances beyond them. */
 static void fill_rows(float *rows, const struct score_rule *rule)
 {
     long reach = rule->reach, all = rule->buckets, near = all / 2;
@@ -35,8 +35,9 @@ static void fill_rows(float *rows, const struct score_rule *rule)
     }
 }
 
-/* T5: half of the buckets have one distance each; the other half have ranges of distances, which
- * grow logarithmically. If later keys are visible, the second half of the table is for them. */
+/* T5: the first half of the buckets are for one distance each, the second half for ranges of
+ * distances that grow logarithmically. If later keys are visible, the table has a second set of
+ * buckets for them. */
 size_t score_bucket(const struct score_rule *rule, long distance)
 {
     size_t buckets = rule->ahead ? rule->buckets / 2 : rule->buckets, exact = buckets / 2;
@@ -61,8 +62,8 @@ void score_biases_fill(float *biases, const struct score_rule *rule, const float
             *biases++ = table[score_bucket(rule, d) * rule->heads + head];
 }
 
-/* ALiBi: the slope is 2^(-8 (h + 1) / n) for the first n heads, where n is the largest power of two
- * up to the number of heads; the slopes of other heads are between these. */
+/* ALiBi: the first n heads have the slopes 2^(-8 (h + 1) / n), where n is the largest power of two
+ * up to the number of heads; the other heads have slopes between these. */
 struct head_bias score_head_bias(const struct score_rule *rule, const float *biases, size_t head,
                                  struct matrix q, struct matrix k)
 {
@@ -96,8 +97,8 @@ static float rounded(float x)
     return bf16_value(bf16_round(x));
 }
 
-/* a · b + c · d, by sixteen sums that are always added in the same order. If b or d is NULL its
- * product is left out. */
+/* a · b + c · d, computed as sixteen partial sums that are added in a fixed order. If b or d is
+ * NULL its product is left out. */
 FOR_EACH_ISA
 static float two_dots(const float *a, const float *b, const float *c, const float *d, size_t count)
 {
@@ -155,8 +156,8 @@ float score_bias(const struct score_rule *rule, const struct head_bias *bias, si
     return slope * (float)key;
 }
 
-/* A score becomes (cap · tanh(score · scale / cap) + bias) / temperature. Without a cap, a bias or
- * a temperature, its step is left out. */
+/* A score becomes (cap · tanh(score · scale / cap) + bias) / temperature. The steps for a cap, a
+ * bias and a temperature are left out if the rule has none. */
 void score_apply(const struct score_rule *rule, const struct head_bias *bias, size_t query,
                  float *scores, struct key_range some, size_t keys)
 {
@@ -172,7 +173,8 @@ void score_apply(const struct score_rule *rule, const struct head_bias *bias, si
 
 /* --- patterns of visible keys ----------------------------------------------------------------- */
 
-/* The window and the stride of the pattern `sqrt`, which are equal; 0: the pattern lacks `sqrt`. */
+/* The size of both the window and the stride of the pattern `sqrt`; 0: the pattern does not include
+ * `sqrt`. */
 static size_t root_of(const struct pattern *pattern, size_t keys)
 {
     return pattern->root ? (size_t)ceil(sqrt((double)keys)) : 0;
@@ -192,7 +194,7 @@ size_t score_most(const struct score_rule *rule, size_t keys)
     return num_min(keys, 2 * window + strided + random + others);
 }
 
-/* Insert a key into an ascending list; false: the key already is in the list. */
+/* Insert a key into an ascending list of `count` keys; false: the list already has the key. */
 static bool add_key(uint32_t *keys, size_t count, size_t key)
 {
     size_t i = count;
@@ -205,13 +207,14 @@ static bool add_key(uint32_t *keys, size_t count, size_t key)
     return true;
 }
 
-/* List random keys below `end`, and the query's own key, in ascending order. Floyd's algorithm
- * draws a set of keys, where all sets are equally likely, with one random number for each key. */
+/* List random keys below `end`, and the query's own key, in ascending order, and return their
+ * number. Floyd's algorithm draws a set of keys with one random number for each key, such that all
+ * sets are equally likely. */
 static size_t draw(const struct pattern *pattern, size_t query, size_t end, uint32_t *drawn)
 {
     if (!pattern->random)
         return 0;
-    size_t others = end - 1; /* keys other than the query's own */
+    size_t others = end - 1; /* number of keys other than the query's own */
     size_t count = num_min(pattern->random, others);
     uint64_t row = splitmix64(splitmix64(pattern->seed) + query);
     for (size_t i = 0; i < count; i++) {
@@ -224,8 +227,8 @@ static size_t draw(const struct pattern *pattern, size_t query, size_t end, uint
     return count + 1;
 }
 
-/* The first key from `from` on that is in a query's window, or whose distance is a multiple of the
- * stride. */
+/* The first key from `from` on that is in a query's window, or whose distance from the query is a
+ * multiple of the stride; SIZE_MAX: there is none. */
 static size_t next_near(size_t window, size_t stride, size_t query, size_t from)
 {
     size_t next = SIZE_MAX;
@@ -250,8 +253,8 @@ static size_t next_power(size_t query, size_t from)
     return query + (power < distance ? 2 * power : power);
 }
 
-/* The first key from `from` on that is in the pattern. `random`: the next of the keys that were
- * drawn. */
+/* The first key from `from` on that is in the pattern. `random`: the first of the random keys from
+ * `from` on. */
 static size_t next_key(const struct pattern *pattern, size_t query, size_t root, size_t from,
                        size_t random)
 {

@@ -11,9 +11,9 @@
 #define ALSO_ENCODER(about) about, ENCODER about
 
 /* A row of the table. Its last arguments are TransformerLens' name, and a line of help for each
- * branch that has the site. OF_LAYERS: a site of layers; OF_LAYERS_AS: its name in cross-attention
- * has no regular form; OF_MAPS: a map whose masked cells reports leave out; OF_MODEL: a site
- * outside of layers. */
+ * branch that has the site. OF_LAYERS: a site of layers; OF_LAYERS_AS: the same, with a name of its
+ * own in cross-attention (`cross`) in place of "cross_" and the name; OF_MAPS: a map whose masked
+ * cells reports leave out; OF_MODEL: a site outside of layers. */
 #define ROW(id, name, cross, axes, in_layer, masked, alias, ...) \
     [SITE_##                                                     \
         id] = {{name, "enc." name, cross}, AXES_##axes, 0, in_layer, masked, {__VA_ARGS__}, alias}
@@ -23,8 +23,8 @@
 #define OF_MAPS(id, name, axes, ...) ROW(id, name, "cross_" name, axes, true, true, __VA_ARGS__)
 #define OF_MODEL(id, name, axes, ...) ROW(id, name, NULL, axes, false, false, __VA_ARGS__)
 
-/* A site of MLPs. The sublayer of a layer's own input and the low-rank branch also have it, with
- * names of their own. */
+/* A site of MLPs. The sublayer of the extra input and the low-rank branch also have it, with the
+ * names `per_layer` and `laurel`. */
 #define OF_MLP(id, name, per_layer, laurel, alias, ...)                \
     [SITE_##id] = {{name, "enc." name, NULL, per_layer, NULL, laurel}, \
                    AXES_TOKEN_CHANNEL,                                 \
@@ -34,8 +34,8 @@
                    {__VA_ARGS__},                                      \
                    alias}
 
-/* A site of attention that mixers have as well, with other axes. The lines of help are for a text,
- * its encoder, cross-attention, a layer's own input (always NULL), and a mixer. */
+/* A site of both attention and mixers, with other axes in mixers. The lines of help are for a text,
+ * its encoder, cross-attention, the sublayer of the extra input (always NULL), and a mixer. */
 #define OF_BOTH(id, name, cross, of_mixer, axes, mixer_axes, masked, alias, ...) \
     [SITE_##id] = {{name, "enc." name, cross, NULL, "mix_" of_mixer},            \
                    AXES_##axes,                                                  \
@@ -193,8 +193,8 @@ const struct site_row site_rows[SITE_IDS] = {
     OF_LAYERS(VISIBLE, "visible", HEAD_QUERY_KEY, NULL, "1 - mask"),
 };
 
-/* Where lists have the sites of other branches: the site of the text that they follow, their
- * branch, and the first and the last of their ids. */
+/* Where site_next inserts the sites of other branches: after this site of the text come the sites
+ * of a branch with the ids from `first` to `last`. */
 static const struct inserted {
     enum site after;
     enum site_branch branch;
@@ -233,7 +233,8 @@ bool site_is_of_source(enum site site)
            (branch == BRANCH_CROSS && site_axes(site) == AXES_KV_HEAD_TOKEN_DIM);
 }
 
-/* TOKEN: all tokens; FIRST: only the first token; KEY_TOKEN: the tokens that have keys. */
+/* The kinds of axes. TOKEN: all tokens; FIRST: only the first token; KEY_TOKEN: the tokens that
+ * have keys. */
 enum site_axis {
     NONE,
     HEAD,

@@ -14,15 +14,16 @@
 
 /* --- llama.cpp -------------------------------------------------------------------------------- */
 
-/* Names of sites in llama.cpp. For a site in a layer, -L with the layer's number follows. If a site
- * has several names, `info --sites` prints the first. */
+/* Names of sites in llama.cpp, without the -L of a layer. If a site has several names, `info
+ * --sites` prints the first. `other`: a second site that has the name in some models, or
+ * SITE_PASS_END. */
 static const struct llama_cpp_name {
     const char *name;
     enum site site, other;
 } llama_cpp_names[] = {
-    {"inp_embd", SITE_EMBEDDING, SITE_PASS_END}, /* this row and the next hold only if token
-                                                  * embeddings are not scaled and nothing is added
-                                                  * to them */
+    {"inp_embd", SITE_EMBEDDING, SITE_PASS_END}, /* the first two rows are only used for models
+                                                  * whose token embeddings are not scaled and to
+                                                  * which nothing is added */
     {"embd", SITE_EMBEDDING, SITE_PASS_END},
     {"inpL", SITE_EMBEDDING, SITE_PASS_END},
     {"inp_scaled", SITE_EMBEDDING, SITE_PASS_END},
@@ -83,7 +84,8 @@ static bool is_there(const struct config *config, enum site site, size_t layer)
            site_is_in_layer(config, site, layer);
 }
 
-/* Add a site under a name, in the arena. Nothing is added if the model lacks the site. */
+/* Add a site under a name. If the model lacks item.site, item.other is added in its place; if it
+ * lacks both, nothing is added. A NULL name is an earlier lack of memory: -1 is returned. */
 static int put(struct site_names *names, const char *name, struct named_site item, struct err *err)
 {
     uint32_t index = 0;
@@ -105,9 +107,10 @@ static int put(struct site_names *names, const char *name, struct named_site ite
     if (hash_table_get(&names->table, name, strlen(name), &index)) {
         struct named_site *last = names->items[index];
         while (last->next)
-            last = (struct named_site *)last->next; /* the item is in the arena, so it may be
-                                                     * changed */
-        last->next = added->width ? added : NULL;   /* width 0: the first site of a name counts */
+            last = (struct named_site *)last->next; /* items are in the arena, so the const may be
+                                                     * cast away */
+        last->next = added->width ? added : NULL;   /* without a width the first site with this name
+                                                     * is kept, and `added` is not linked */
         return 0;
     }
     struct named_site **items =
@@ -125,8 +128,8 @@ static int put_in(struct site_names *names, const char *name, enum site site, en
     return put(names, name, (struct named_site){.site = site, .other = other, .layer = layer}, err);
 }
 
-/* The module of a slot: the name of its tensor without ".weight" and without the prefix; NULL with
- * `err`. */
+/* The name of a slot's module: its tensor's name without ".weight" and without the family's prefix;
+ * NULL with `err`: there is no memory. */
 static const char *module_of(struct site_names *names, struct slot slot, struct err *err)
 {
     char name[PARAMETER_NAME_BYTES];
@@ -137,7 +140,7 @@ static const char *module_of(struct site_names *names, struct slot slot, struct 
     return arena_text(&names->arena, name + skip, size - skip, err);
 }
 
-/* The site whose values a slot's module returns; SITE_PASS_END: there is none. */
+/* The site that a slot's module outputs; SITE_PASS_END: its output is not a site. */
 static enum site site_of_slot(const struct config *c, struct slot slot)
 {
     static const struct {
@@ -184,8 +187,8 @@ static enum site site_of_slot(const struct config *c, struct slot slot)
             stack_head(c, (enum site_branch)slot.branch, (size_t)slot.layer);
         bool is_norm = slot.id == SLOT_Q_NORM || slot.id == SLOT_K_NORM;
         bool normed = is_q ? head->norm.q : is_k && head->norm.k;
-        bool is_half = is_k && head->by == HEADS_LATENT; /* its output lacks the rotated channels of
-                                                          * keys */
+        bool is_half = is_k && head->by == HEADS_LATENT; /* the module's output lacks the rotated
+                                                          * channels of keys */
         if (head->by == HEADS_AS_IS || is_half || head->clip > 0 || (is_v && head->norm.v) ||
             (normed && !is_norm && !head->norm.after_rotary))
             return SITE_PASS_END;
@@ -195,8 +198,8 @@ static enum site site_of_slot(const struct config *c, struct slot slot)
     return SITE_OF(slot.branch, site);
 }
 
-/* Add the modules around a module with parameters: the one that contains it and returns its output,
- * and the activation of an MLP. */
+/* Add the names of modules around a module with parameters: of its parent, which has an attention's
+ * or MLP's output, and of the activation of an MLP. */
 static int put_around(struct site_names *names, struct slot slot, const char *module,
                       struct err *err)
 {
@@ -232,7 +235,7 @@ static int put_around(struct site_names *names, struct slot slot, const char *mo
         sum = out = of_mlp ? SITE_LN_2 : SITE_LN_1;
     size_t length = strlen(parent);
     bool is_layer = !length || (parent[length - 1] >= '0' && parent[length - 1] <= '9');
-    if (slot.id == SLOT_UP || is_layer) /* around UP only the activation is a site */
+    if (slot.id == SLOT_UP || is_layer) /* for UP only the activation is added */
         return 0;
     if (put_in(names, parent, SITE_OF(branch, out), SITE_OF(branch, sum), layer_index, err))
         return -1;
@@ -256,9 +259,10 @@ static int put_modules(struct site_names *names, struct err *err)
         return -1;
     slot_list(slots, sizeof *slots, c);
     static const char scaled_later[] = "granite granitemoe granitemoeshared granitemoehybrid "
-                                       "marian falcon_h1"; /* these families scale embeddings
-                                                            * outside of the module with the
-                                                            * table */
+                                       "marian falcon_h1"; /* these families scale token embeddings
+                                                            * outside of the module of the table,
+                                                            * whose output is therefore not
+                                                            * scaled */
     for (size_t i = 0; i < count; i++) {
         const struct slot slot = slots[i];
         struct named_site item = {.other = SITE_PASS_END,
@@ -308,8 +312,8 @@ static int put_modules(struct site_names *names, struct err *err)
     return failed;
 }
 
-/* Add the fields that models of Hugging Face return, and the names of TransformerLens and
- * llama.cpp. */
+/* Add the names of the fields that Hugging Face's models return, and of values in TransformerLens
+ * and llama.cpp. */
 static int put_fields(struct site_names *names, struct err *err)
 {
     static const char *const stacks[][3] = {
@@ -345,8 +349,8 @@ static int put_fields(struct site_names *names, struct err *err)
         const struct llama_cpp_name *n = &llama_cpp_names[i];
         bool in_layer = site_row(n->site)->in_layer, is_q = n->site == SITE_Q;
         bool normed = (is_q ? c->head_norm.q : c->head_norm.k) && !c->head_norm.after_rotary &&
-                      (is_q || n->site == SITE_K); /* llama.cpp also calls the product before the
-                                                    * norm so, which is no site */
+                      (is_q || n->site == SITE_K); /* llama.cpp gives this name also to the product
+                                                    * before the norm, which is not a site */
         if (i < 2 && (!plain || embed->scale != 1))
             continue;
         for (size_t layer = 0; layer < (in_layer ? c->n_layer : 1); layer++)
@@ -412,7 +416,8 @@ void site_names_release(struct site_names *names)
 
 /* --- a user's list ---------------------------------------------------------------------------- */
 
-/* A pattern with the number of a layer in place of {}; NULL with `err`. */
+/* Return a pattern with the number of a layer in place of {}; NULL with `err`: there is no
+ * memory. */
 static const char *with_layer(struct site_names *names, const char *pattern, size_t layer,
                               struct err *err)
 {
@@ -436,7 +441,7 @@ static int add_line(struct site_names *names, const char *theirs, const char *ou
             continue;
         known++;
         if (hash_table_get(&names->table, name, strlen(name),
-                           &index)) { /* a name in the user's file replaces a known one */
+                           &index)) { /* a name in the user's file replaces an equal known name */
             *names->items[index] = *site;
             names->items[index]->name = name;
         } else if (put(names, name, *site, err)) {
@@ -489,8 +494,8 @@ const struct named_site *site_names_find(const struct site_names *names, const c
     return NULL;
 }
 
-/* Refuse a name for the output of a module that is several sites, such as queries, keys and values;
- * returns false. */
+/* Refuse the name of a module whose output consists of several sites, such as queries, keys and
+ * values; returns false. */
 static bool refuse_several(const struct named_site *n, struct err *err)
 {
     struct buf ours = {0};
@@ -504,9 +509,9 @@ static bool refuse_several(const struct named_site *n, struct err *err)
     return false;
 }
 
-/* Replace the number or the L of a layer in a name by {}: the first part after a dot or `-` that is
- * a number or L. *layer becomes the number, or -1 for L. NULL: the name has no such part or, with
- * an error in `err`, there is no memory. */
+/* Return a name with {} in place of the layer's number or L: the first part after a dot or `-` that
+ * is a number or L. *layer becomes the number, or -1 for L. NULL: the name has no such part; or,
+ * with an error in `err`, there is no memory. */
 static const char *name_of_layers(int *layer, struct site_names *names, const char *name,
                                   struct err *err)
 {
@@ -532,8 +537,8 @@ bool site_of_name(enum site *site, int *layer, const char *name, size_t size,
     const char *pattern = text ? name_of_layers(&number, &names, text, err) : NULL;
     const struct named_site *n = text ? site_names_find(&names, text) : NULL;
     if (n && pattern && strlen(n->name) < strlen(strstr(pattern, "{}")) - 1)
-        n = NULL; /* the name only ends like this site's: layers.9.final_layer_norm, if the model
-                   * has 4 layers */
+        n = NULL; /* the found name matches only the end, without the layer, as for
+                   * layers.9.final_layer_norm in a model of 4 layers */
     if (n)
         number = (int)n->layer;
     for (size_t i = 0; pattern && !n && !err->kind && i < config_layers(config); i++) {
@@ -549,8 +554,8 @@ bool site_of_name(enum site *site, int *layer, const char *name, size_t size,
     return found;
 }
 
-/* The name of a module with the prefix of the model's modules, such as "model."; other names as
- * they are. */
+/* The whole name of a site: for a module, with the family's prefix, such as "model."; for other
+ * names, unchanged. `index`: of the name in names->items. */
 static const char *whole_name(const struct site_names *names, size_t index,
                               const struct named_site *n, struct arena *arena, struct err *err)
 {

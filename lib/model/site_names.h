@@ -1,4 +1,4 @@
-/* site_names.h: what other programs call the sites of a model.
+/* site_names.h: the names of a model's sites in other programs.
  *
  *     model.layers.3.self_attn.q_proj     modules of Hugging Face's models: outputs of hooks
  *     hidden_states.3, attentions.3       what such a model returns
@@ -6,8 +6,8 @@
  *     Qcur-3, result_output               llama.cpp
  *     h.3.weights                         this program
  *
- * Modules with parameters have the names of the family's tensors (family.h). A name in a file may
- * have more parts at its beginning, or lack some of them, up to a dot.
+ * Modules with parameters are named by the family's tensors (family.h). A name in a file may have
+ * additional parts, up to a dot, at its beginning, or may lack some.
  *
  *     struct site_names names;
  *     if (site_names_make(&names, &config, err)) ...
@@ -25,22 +25,24 @@ struct named_site {
     const char *name;
     enum site_dialect dialect;
     enum site site;
-    enum site other; /* a second site that has this name in some programs, or SITE_PASS_END */
-    size_t layer;    /* 0 outside of layers */
-    float factor;    /* the site's values · factor are the values with this name */
-    /* If the name is a module whose output is several sites: the columns that are this site, and
-     * their number. width 0: the output is one site. */
+    enum site other; /* a second site that has this name in some programs; SITE_PASS_END: there is
+                      * none */
+    size_t layer;    /* index of the layer; 0 for a site outside of layers */
+    float factor;    /* the values with this name are the site's values · factor */
+    /* If the name is a module whose output consists of several sites: which columns of the output
+     * are this site (view), and the number of all columns (width). width 0: the output is one
+     * site. */
     struct row_view view;
     size_t width;
-    const struct named_site *next; /* the next site of the same name, or NULL */
+    const struct named_site *next; /* the next site of the same name; NULL: there is none */
 };
 
 struct site_names {
     const struct config *config;
     enum site_dialect dialect; /* dialect of the names that are being added */
-    struct named_site **items; /* [count]: for each name its first site */
+    struct named_site **items; /* [count] the first site of each name */
     size_t count;
-    size_t module_count; /* items before this index are modules */
+    size_t module_count; /* the first module_count items are modules */
     struct hash_table table;
     struct arena arena;
 };
@@ -49,34 +51,38 @@ struct site_names {
 int site_names_make(struct site_names *names, const struct config *config, struct err *err);
 void site_names_release(struct site_names *names);
 
-/* Add names from a file. Each line has two columns: a name, and this program's name for the same
- * site. {} in both columns is the number of a layer:
+/* Add names from a file. Each line has two columns: a name, and this program's name of the same
+ * site. {} in both columns stands for the number of a layer:
  *
  *     decoder/layer_{}/attn/q    h.{}.q
  * */
 int site_names_add(struct site_names *names, const char *path, struct err *err);
 
-/* Find the sites with a name; NULL: no site has it. */
+/* Find the sites with a name: the first one, from which `next` leads to others. NULL: no site has
+ * this name. */
 const struct named_site *site_names_find(const struct site_names *names, const char *name);
 
-/* Find the site and layer of a name, which is `size` bytes long: a name of another program, or this
- * program's name with its layer. L in place of a layer's number, as `info --sites` prints it, means
- * all layers: *layer is -1, as for a site outside of layers. False: there is no such name; or, with
- * an error in `err`, there is no memory, or the name is a module whose output is several sites. */
+/* Find the site and layer of a name of `size` bytes: a name of another program, or this program's
+ * name with its layer. If the name has L in place of a layer's number, as `info --sites` prints it,
+ * it means all layers, and *layer is -1, as for a site outside of layers. Returns false if there is
+ * no such name; also, with an error in `err`, if there is no memory or the name is a module whose
+ * output consists of several sites. */
 bool site_of_name(enum site *site, int *layer, const char *name, size_t size,
                   const struct config *config, struct err *err);
 
-/* List the first name of each site and layer in one dialect: [layers, SITE_COUNT] in the arena.
- * NULL: this dialect has no name for the site alone. */
+/* List the first name of each site and layer in one dialect, as an array [layers, SITE_COUNT] in
+ * the arena. An element is NULL if the dialect has no name for this site, or only a name for
+ * several sites. */
 int site_names_list(const char *const **list, enum site_dialect dialect,
                     const struct config *config, struct arena *arena, struct err *err);
 
-/* site_names_module: the name of the module whose output is a site, with L as the layer;
- * site_llama_cpp_name: llama.cpp's name, with -L. NULL: there is none. */
+/* site_names_module: the name of the module whose output is a site, with L in place of the layer.
+ * site_llama_cpp_name: llama.cpp's name of a site, without the -L of a layer. NULL: there is
+ * none. */
 const char *site_names_module(const struct site_names *names, enum site site, struct arena *arena,
                               struct err *err);
 const char *site_llama_cpp_name(enum site site);
 
-/* Whether a name of llama.cpp, without its -L, is the name of a site. Other names of llama.cpp are
- * steps of the computation between two sites. */
+/* Whether a name of llama.cpp, whose -L with the layer is ignored, is the name of a site.
+ * llama.cpp's other names are steps of the computation between two sites. */
 bool site_is_llama_cpp_name(const char *name);

@@ -13,33 +13,32 @@
 #include "model/layer.h"
 #include "model/score_rule.h"
 
-/* One slot of the model: its tensor, and its numbers in each form in which they were used so
- * far. */
+/* One slot of the model: its tensor, and its numbers in every form that has been used so far. */
 struct parameter {
     struct slot slot; /* must be the first member: slot_find reads it */
     struct family_layout layout;
-    size_t first;  /* index of the parameter whose slot is the tensor's first */
-    size_t holder; /* index of the parameter that has `data` and `halves` for this part of the
-                    * tensor */
+    size_t first;  /* index of the first parameter in the same tensor */
+    size_t holder; /* index of the first parameter in the same part of the tensor, such as an
+                    * expert; it holds `data` and `halves` for all parameters in this part */
     struct found_tensor found;
-    bool is_read;          /* weights_matrix was called for it */
-    const float *data;     /* the numbers as float32; NULL before their first use as float32 */
-    const char *halves;    /* the numbers as bf16, in the order of the file; NULL before their first
-                            * use as bf16 */
-    const uint32_t *pairs; /* the numbers as pairs of bf16 (weight.h); NULL before their first use
-                            * as pairs */
-    const char *quants;    /* rows that are quantised and packed; NULL before they are packed */
-    const float *panels;   /* a packed matrix; for a bias: its numbers side by side; for biases by
-                            * distance: the biases of all distances; NULL before they are first
-                            * used */
-    float *places;         /* only for keys: the rows and tables of BIAS_DISENTANGLED
-                            * (score_rule.h); NULL before they are first used */
-    bool is_old;           /* the parameter's numbers have changed since `panels` was made */
-    bool places_are_old;   /* the parameter's numbers have changed since `places` was made */
+    bool is_read;          /* weights_matrix was called for this parameter */
+    const float *data;     /* the numbers as float32; NULL until they are used in this form */
+    const char *halves;    /* the numbers as bf16, in the order of the file; NULL until they are
+                            * used in this form */
+    const uint32_t *pairs; /* the numbers as pairs of bf16 (weight.h); NULL until they are used in
+                            * this form */
+    const char *quants;    /* quantised rows, packed; NULL until they are packed */
+    const float *panels;   /* a packed matrix; for a vector: a copy, with its numbers side by side;
+                            * for biases by distance: the biases of all distances. NULL until they
+                            * are made */
+    float *places;         /* only for SLOT_K: row indices and tables of BIAS_DISENTANGLED
+                            * (score_rule.h); NULL until they are made */
+    bool is_old;           /* true if the numbers were changed after `panels` was made */
+    bool places_are_old;   /* true if the numbers were changed after `places` was made */
 };
 
-/* The layer whose parameters a layer uses: its own index, or the index of the layer whose
- * parameters it shares. */
+/* The index of the layer whose parameters a layer uses: its own index, unless layers share
+ * parameters. */
 static size_t own_layer(const struct config *config, size_t layer)
 {
     size_t of_group = config->group_layers;
@@ -58,8 +57,8 @@ static struct parameter *parameter_at(const struct weights *weights, struct slot
     return i == SIZE_MAX ? NULL : &weights->parameters[i];
 }
 
-/* The bias or shift that goes with a parameter, which is the next parameter in the list; NULL: it
- * has none. */
+/* The bias or shift of a parameter, which is the next one in the list; NULL: the parameter has
+ * none. */
 static struct parameter *bias_of(const struct weights *weights, struct parameter *p)
 {
     struct parameter *end = weights->parameters + weights->parameter_count;
@@ -94,15 +93,16 @@ static int find_tensors(struct weights *weights, struct hash_table *wanted, stru
     return checkpoint_check_names(&weights->checkpoint, config, wanted, err);
 }
 
-/* The bytes of a parameter in its tensor: all, or only its expert's or head's. */
+/* The bytes of a parameter in its tensor: of all numbers, or only of its expert or head. */
 static const char *part_of(const struct parameter *p)
 {
     const struct safetensors_entry *entry = p->found.entry;
     return (const char *)entry->data + dtype_bytes(entry->dtype, p->layout.skipped);
 }
 
-/* Tell the system how the file is read, in a model with experts, of which a token uses only some:
- * the whole parameter will be read soon, or else parts of it, without reading ahead. */
+/* Tell the system how a parameter is read from the file. `soon`: all of it, soon; else only in
+ * parts, so reading ahead is useless. This is only done for models with experts, since each token
+ * uses only some of them. */
 static void advise(const struct weights *weights, const struct parameter *p, bool soon)
 {
     const struct safetensors_entry *entry = p->found.entry;
@@ -147,8 +147,8 @@ int weights_share(struct weights *shared, const struct weights *weights,
     size_t count = weights->parameter_count;
     *shared = *weights;
     shared->config = config;
-    shared->argmax = NULL;        /* not shared: each search writes to it */
-    shared->checkpoint.count = 0; /* `weights` releases the files, not `shared` */
+    shared->argmax = NULL;        /* not shared, since each search writes to it */
+    shared->checkpoint.count = 0; /* only `weights` releases the files */
     shared->checkpoint.arena = (struct arena){0};
     shared->arena = shared->packed = (struct arena){0};
     shared->parameters = arena_alloc(&shared->arena, count, sizeof *shared->parameters, err);
@@ -165,7 +165,8 @@ void weights_take(struct weights *weights, const struct weights *others, size_t 
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
-/* Set *data to all numbers of a parameter's holder as float32, in place or converted. */
+/* Set *data to the numbers of a parameter's holder as float32, in place or converted. NULL: the
+ * file lacks the tensor. */
 static int load_floats(struct weights *weights, const struct parameter *p, const float **data,
                        struct err *err)
 {
@@ -186,7 +187,7 @@ static int load_floats(struct weights *weights, const struct parameter *p, const
     return 0;
 }
 
-/* Set *halves to all numbers of a parameter's holder as bf16, in the order of the file, in place or
+/* Set *halves to the numbers of a parameter's holder as bf16, in the order of the file, in place or
  * rounded. */
 static int load_halves(struct weights *weights, const struct parameter *p, const char **halves,
                        struct err *err)
@@ -213,8 +214,8 @@ static int load_halves(struct weights *weights, const struct parameter *p, const
     return *halves ? 0 : -1;
 }
 
-/* The memory of a parameter's panels if it must be filled, because it is new or its numbers are
- * old. NULL: it already is filled, or there is no memory and p->panels is NULL. */
+/* Return the memory of a parameter's panels if the caller must fill it, because it is new or its
+ * numbers are old. NULL: it is already filled; or, if p->panels is NULL, there is no memory. */
 static float *panels_to_fill(struct weights *weights, struct parameter *p, size_t count,
                              struct err *err)
 {
@@ -223,11 +224,11 @@ static float *panels_to_fill(struct weights *weights, struct parameter *p, size_
     if (!p->panels)
         p->panels = arena_alloc(&weights->arena, count, sizeof *p->panels, err);
     p->is_old = false;
-    return (float *)p->panels; /* the panels are in the arena, so they may be changed */
+    return (float *)p->panels; /* the panels are in the arena, so the const may be cast away */
 }
 
-/* Room for a packed matrix; NULL: the matrix is used as it is. All packed matrices are side by
- * side, in large pages if there is memory for that. */
+/* Allocate memory for a packed matrix; NULL: the matrix is not packed. All packed matrices are side
+ * by side, in large pages if there is memory for that. */
 static void *room_to_pack(struct weights *weights, size_t bytes)
 {
     struct arena *packed = &weights->packed;
@@ -253,7 +254,7 @@ static void pack(struct weights *weights, struct parameter *p, struct weight *we
             panels_fill(panels, weight);
         p->panels = panels;
     } else if (p->is_old) {
-        panels_fill((float *)p->panels, weight); /* in the arena, so they may be changed */
+        panels_fill((float *)p->panels, weight); /* in the arena, so the const may be cast away */
         p->is_old = false;
     }
     weight->panels = p->panels;
@@ -279,7 +280,7 @@ static size_t row_length(const struct parameter *p)
 }
 
 /* Return a row of a tensor as floats, in place or in `memory`. If the tensor is [in, out], return
- * only the slot's part of the row, which is copied if it is not in one piece. */
+ * only the slot's columns of the row; they are copied to `memory` if they are not side by side. */
 static const float *floats_of_row(const struct parameter *p, size_t row, float *memory)
 {
     const struct safetensors_entry *entry = p->found.entry;
@@ -293,13 +294,13 @@ static const float *floats_of_row(const struct parameter *p, size_t row, float *
                        length);
     floats = floats ? floats : memory;
     for (size_t i = 0; p->layout.transposed && view->stride && i < p->layout.out; i++)
-        memory[i] = floats[row_view_at(view, i)]; /* row_view_at >= i: no number is overwritten
-                                                   * before it is read */
+        memory[i] = floats[row_view_at(view, i)]; /* row_view_at(view, i) >= i, so no number is
+                                                   * overwritten before it is read */
     return !p->layout.transposed ? floats : view->stride ? memory : floats + view->first;
 }
 
-/* Round a slot's part of a tensor to pairs of bf16: two rows of a tensor [in, out] at a time, or
- * rows of a tensor [out, in], which are the matrix's columns. */
+/* Round a slot's part of a tensor to pairs of bf16. Of a tensor [in, out] two rows are rounded at a
+ * time; of a tensor [out, in] one row, which is a column of the matrix. */
 static void fill_pairs(uint32_t *pairs, const struct parameter *p, const struct weight *weight,
                        float *memory, uint32_t *rounded)
 {
@@ -337,8 +338,8 @@ static int load_pairs(struct weights *weights, struct parameter *p, struct weigh
 
 /* --- matrices --------------------------------------------------------------------------------- */
 
-/* Make a matrix of a whole tensor [in, out], without its bias. It may have the columns of several
- * slots. */
+/* Make a matrix of a whole tensor [in, out], without its bias. The tensor may have several slots,
+ * whose columns are side by side. */
 static int load_whole(struct weights *weights, const struct parameter *p, struct weight *whole,
                       struct err *err)
 {
@@ -390,8 +391,8 @@ static int load_rows(struct weights *weights, struct parameter *p, bool packing,
     return 0;
 }
 
-/* Make a matrix of columns of a tensor [in, out] that are not side by side: copy them into
- * panels. */
+/* Make a matrix of the columns of a tensor [in, out] that belong to a slot and are not side by
+ * side, by copying them into panels. */
 static int load_panels(struct weights *weights, struct parameter *p, struct weight *weight,
                        struct err *err)
 {
@@ -433,8 +434,8 @@ static int load_matrix(struct weights *weights, struct parameter *p, bool packin
     return 0;
 }
 
-/* Set *vector to a vector times a factor: in place if its numbers are side by side and the factor
- * is 1, or else a copy. */
+/* Set *vector to a parameter's vector times a factor: in place if its numbers are side by side and
+ * the factor is 1; else a copy. */
 static int load_scaled(struct weights *weights, struct parameter *p, float factor,
                        const float **vector, struct err *err)
 {
@@ -452,14 +453,15 @@ static int load_scaled(struct weights *weights, struct parameter *p, float facto
     return *vector ? 0 : -1;
 }
 
-/* Set *vector to the scales or the shift of a norm. */
+/* Set *vector to a parameter's vector, such as the scales or the shift of a norm. */
 static int load_vector(struct weights *weights, struct parameter *p, const float **vector,
                        struct err *err)
 {
     return load_scaled(weights, p, 1, vector, err);
 }
 
-/* The factors of products with a slot's matrix. A factor of 0 means that there are none. */
+/* The factors of products with a slot's matrix. If the config has none for it, factor is 0 and bias
+ * is 1. */
 static struct product_factor factors_of(const struct config *config, struct slot slot)
 {
     const struct product_factor *f = config->factors.list;
@@ -468,8 +470,8 @@ static struct product_factor factors_of(const struct config *config, struct slot
     return f->factor != 0 ? *f : (struct product_factor){.bias = 1};
 }
 
-/* change_of: the change of weights that concerns a slot, or NULL. lacks_bias: whether this change
- * leaves out the slot's bias. */
+/* change_of: the change of weights, if it applies to a slot, or else NULL. lacks_bias: whether the
+ * change leaves out the slot's bias. */
 static const struct weights_change *change_of(const struct weights *weights, struct slot slot)
 {
     const struct weights_change *change = weights->change;
@@ -488,8 +490,8 @@ static bool lacks_bias(const struct weights *weights, struct slot slot)
     return change && (change->without_bias == SLOTS || change->without_bias == slot.id);
 }
 
-/* The parameter whose numbers are read for a slot: its own or, after a change, another slot's or a
- * later layer's, if that parameter has the same size. */
+/* The parameter whose numbers are read for a slot: its own or, if a change says so, the parameter
+ * of another slot or of a later layer. A parameter of another size is not used. */
 static struct parameter *parameter_read(const struct weights *weights, struct slot slot)
 {
     static const unsigned char pairs[][2] = {{SLOT_GATE, SLOT_UP},
@@ -514,8 +516,8 @@ static struct parameter *parameter_read(const struct weights *weights, struct sl
                : own;
 }
 
-/* Transpose a square matrix. A copy [in, out] of it is used as a matrix that is stored as [out,
- * in]. */
+/* Transpose a square matrix: its numbers are copied as [in, out], and then used as if they were
+ * stored as [out, in]. */
 static int transpose_weight(struct weights *weights, struct weight *weight, struct err *err)
 {
     const size_t size = weight->in;
@@ -582,7 +584,8 @@ int weights_vector(struct weights *weights, struct slot slot, const float **numb
 
 int weights_xielu(struct weights *weights, struct slot slot, struct xielu *xielu, struct err *err)
 {
-    *xielu = (struct xielu){0, 0, 0.5f, -1e-6f}; /* beta and epsilon, which older files lack */
+    *xielu = (struct xielu){0, 0, 0.5f, -1e-6f}; /* defaults of beta and epsilon, which older files
+                                                  * lack */
     float *const numbers[] = {&xielu->positive, &xielu->negative, &xielu->beta, &xielu->epsilon};
     for (int i = 0; i < 4; i++) {
         const float *number = NULL;
@@ -609,8 +612,9 @@ int weights_lambda(struct weights *weights, enum site_branch branch, size_t laye
     return 0;
 }
 
-/* How many numbers BIAS_DISENTANGLED needs (score_rule.h): rows of distances, then the tables of
- * keys and of queries, which are products of the table of distances. */
+/* How many numbers BIAS_DISENTANGLED needs for a layer (score_rule.h): the row index of each
+ * distance, then the tables of keys and of queries, which are products of the table of distance
+ * vectors. */
 static size_t places_count(const struct weights *weights, const struct score_rule *rule)
 {
     size_t tables = (size_t) !!(rule->terms & TERM_KEYS) + !!(rule->terms & TERM_QUERIES);
@@ -695,7 +699,7 @@ int weights_biases(struct weights *weights, struct machine *machine, int branch,
     return 0;
 }
 
-/* Set *ones to an array of scales of 1, as long as any norm needs. */
+/* Set *ones to an array of ones, as long as the scales of any norm. */
 static int load_ones(struct weights *weights, const float **ones, struct err *err)
 {
     const struct config *c = weights->config;
@@ -712,11 +716,12 @@ static int load_ones(struct weights *weights, const float **ones, struct err *er
     return *ones ? 0 : -1;
 }
 
-/* epsilon of the norms of narrow vectors, whatever config.json says */
+/* epsilon of the norms of latent_q and latent_kv vectors, whatever config.json says */
 static const float LATENT_EPSILON = 1e-6f;
 
-/* Change a norm as if its deviation over `size` channels had the divisor size - 1: with part =
- * (size - 1) / size it divides by the root of (variance + epsilon · part) / part. */
+/* Change the scales and the epsilon of a norm over `size` channels such that it divides by the
+ * deviation with the divisor size - 1. With part = (size - 1) / size this deviation is the root of
+ * (variance + epsilon · part) / part. */
 static int take_sample(struct weights *weights, struct norm *norm, size_t size, struct err *err)
 {
     const float part = ((float)size - 1) / (float)size;
@@ -905,8 +910,8 @@ size_t weights_read_bytes(const struct weights *weights, size_t index, size_t co
     return dtype_bytes(rounded ? DTYPE_BF16 : in_place ? entry->dtype : DTYPE_F32, count);
 }
 
-/* About how many bytes the copies of a tensor need, which are converted, packed or rounded; 0:
- * there are none, as the tensor is read in its file. */
+/* About how many bytes the copies of a tensor need after it was converted, packed or rounded; 0: it
+ * is read in its file, without copies. */
 static size_t heap_bytes_of(const struct weights *weights, const struct parameter *p)
 {
     int words = weights->config->tied ? SLOT_TOKENS : SLOT_UNEMBED;
@@ -990,11 +995,12 @@ void weights_renew(struct weights *weights)
 
 enum {
     NUMBERS_AT_ONCE = 4096,
-    SAMPLE_NUMBERS = 1024, /* numbers in a sample: whole blocks of every quantised type */
+    SAMPLE_NUMBERS = 1024, /* numbers in a sample; a multiple of the block of every quantised
+                            * type */
 };
 
-/* Hash all numbers of each tensor or, for a sample, a piece in its middle: reading pages of a file
- * takes longer than hashing them. */
+/* Hash all numbers of each tensor. For a sample, hash only some numbers in its middle, since
+ * reading the whole file takes longer than hashing it. */
 static void hash_tensors(const struct weights *weights, bool is_sample,
                          char digits[SHA256_DIGITS + 1])
 {

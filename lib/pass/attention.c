@@ -68,7 +68,8 @@ size_t attention_bytes(const struct config *config, size_t queries, size_t keys,
     enum site_branch last = has_encoder(config) ? BRANCH_CROSS : BRANCH_TEXT;
     size_t all = 0;
     for (enum site_branch branch = BRANCH_TEXT; branch <= last;
-         branch++) { /* two branches have no memory in common */
+         branch++) { /* the memories of two branches are added, because branches do not share
+                      * memory */
         struct attention_size size;
         size_t bytes = 0;
         if (!measure(&size, &bytes, &problem, branch) || !num_add(&all, all, bytes))
@@ -349,8 +350,7 @@ void attention_store(struct pass *pass, const struct head_rule *heads, size_t la
              (struct loop){pass->batch->count * heads->kv_heads, work, store_head}, &job);
 }
 
-/* The cost of a head apart from its products: 2 µs, as the number of multiply-adds that take as
- * long. */
+/* The cost of a head apart from its products, in multiply-adds: they take about 2 µs. */
 static const double HEAD_WORK = 50e3;
 
 enum pass_state attention(struct pass *pass, const struct sublayer *s, size_t layer)

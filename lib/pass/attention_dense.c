@@ -26,8 +26,10 @@ static bool measure(struct attention_size *size, const struct attention_problem 
     size->rows = strip_rows_of_size(strip_row_size(num_min(problem->queries, STRIP)));
     if (problem->attention->score.kind == ATTENTION_BLOCKED) {
         size_t block = problem->config->mechanism.block;
-        block = strip_round_up(block, STEP) + STEP;      /* blocks may begin between steps */
-        keys = num_max(num_min(block, keys), KEY_PANEL); /* raw scores are computed by panels */
+        block = strip_round_up(block, STEP) + STEP;      /* a block may begin between two multiples
+                                                          * of STEP */
+        keys = num_max(num_min(block, keys), KEY_PANEL); /* put_panels computes raw scores for
+                                                          * KEY_PANEL keys at a time */
         size->row = 2 * STRIP;
     }
     size->strides.scores = matrix_stride(keys);
@@ -139,7 +141,7 @@ static enum head_fault weigh_rows(const struct attention_head *head, struct matr
 {
     const struct dropout *drop = &head->layer->dropout;
     bool after = head->layer->rule.mask_after;
-    bool sound = true; /* all scores are finite */
+    bool sound = true; /* false: a watched score is not finite */
     attention_edit_scores(head, rows, query);
     for (size_t row = 0; head->scores && row < rows.rows; row++) {
         const float *scores = matrix_row(rows, row);
@@ -167,7 +169,7 @@ static enum head_fault weigh_rows(const struct attention_head *head, struct matr
 static enum head_fault weigh_strip(const struct attention_head *head, const struct strip *strip,
                                    size_t keys)
 {
-    enum { NEAR = 8192 }; /* floats that stay in the cache */
+    enum { NEAR = 8192 }; /* number of scores that stay in a core's cache */
     const struct attention_memory *memory = head->memory;
     struct matrix all = {memory->scores, strip->rows, keys, memory->strides.scores};
     size_t some = keys < NEAR ? NEAR / keys : 1;
@@ -233,7 +235,7 @@ static struct so_far so_far_of(const struct attention_head *head)
     return (struct so_far){head->memory->row, head->memory->row + STRIP};
 }
 
-/* Write a strip's raw scores to a watched map, panel by panel. They include masked keys. */
+/* Write a strip's raw scores, including scores of masked keys, to a watched map, panel by panel. */
 static enum head_fault put_panels(const struct attention_head *head, const struct strip *strip)
 {
     const struct attention_memory *memory = head->memory;
@@ -298,7 +300,7 @@ static void add_block(const struct attention_head *head, size_t query, size_t in
     float before = so_far.largest[index];
     float here = max_row(scores, count);
     float largest = here > before ? here : before;
-    if (largest == -INFINITY) { /* all scores up to now are -infinity */
+    if (largest == -INFINITY) { /* the scores of this and all earlier blocks are -infinity */
         memset(scores, 0, count * sizeof *scores);
         return;
     }

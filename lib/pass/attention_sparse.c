@@ -26,7 +26,7 @@
 /* --- sparse ----------------------------------------------------------------------------------- */
 
 enum {
-    FEW = 64,   /* keys that are multiplied at a time */
+    FEW = 64,   /* number of keys whose scores are computed at a time */
     CHAINS = 8, /* sums that are computed at a time: a multiply-add needs four cycles, and each
                  * cycle starts two */
 };
@@ -79,7 +79,7 @@ static void multiply_keys(const struct attention_head *head, size_t query, const
     }
 }
 
-/* If raw scores are watched, compute them for all keys. Returns false if one is not finite. */
+/* If raw scores are watched, compute them for all keys. Returns false if a score is not finite. */
 static bool put_scores(const struct attention_head *head, size_t query)
 {
     float *row = strip_map_row(head, head->scores, query);
@@ -274,7 +274,7 @@ static bool measure_linear(struct attention_size *size, const struct attention_p
     return num_multiply(&size->panels, keys, head->d_k);
 }
 
-/* φ of a row x, computed in memory->row. */
+/* Return φ(x) of a row x, in memory->row. */
 static const float *phi(const struct attention_head *head, const float *x)
 {
     size_t width = head->q.columns;
@@ -284,7 +284,7 @@ static const float *phi(const struct attention_head *head, const float *x)
 }
 
 /* Return the sums over the keys before the first query. They are the cache's sums if there is a
- * cache; cached keys that these lack are added first. */
+ * cache; cached keys that these sums lack are added first. */
 static struct running_sum begin_sum(const struct attention_head *head, struct cache_sum *kept)
 {
     struct running_sum sum = {head->memory->sums, head->k.columns, head->v.columns};
@@ -363,7 +363,8 @@ static enum head_fault compute_linear_row(const struct attention_head *head,
 
 static enum head_fault compute_linear(const struct attention_head *head)
 {
-    /* the queries before the first query that has an earlier key outside its window */
+    /* summed: the head with only the queries before the first one that has an earlier key outside
+     * its window */
     struct attention_head summed = *head;
     size_t count = 0;
     while (count < head->q.rows && strip_visible(head, count).first == 0)

@@ -227,7 +227,8 @@ enum { NO_CHAIN = -1 };
 struct sum {
     const float *weights; /* weights of the keys that are added next */
     float *to;            /* sum of the current chain: memory->context, or memory->part */
-    ptrdiff_t chain;      /* number of the chain that is summed, or NO_CHAIN */
+    ptrdiff_t chain;      /* index of the chain that is being summed; NO_CHAIN: no chain has
+                           * begun */
 };
 
 static void end_chain(const struct attention_head *head, const struct strip *strip, struct sum *sum)

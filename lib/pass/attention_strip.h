@@ -1,9 +1,11 @@
-/* attention_strip.h: what the files of attention share: the types of a kind of attention, a layer
- * and a head; and products of a strip, which is a few queries of one head, with a range of keys.
+/* attention_strip.h: declarations that the files of attention share: the types of a kind of
+ * attention, a layer and a head; and products of a strip, which is a few queries of one head, with
+ * a range of keys.
  *
  * Keys are packed once for each head, in panels of KEY_PANEL, or are in the panels of a cache. A
  * strip's scores become weights in place and are multiplied with the values. Ranges begin and end
- * at multiples of STEP; scores of keys that do not exist mean nothing, and their weight must be 0.
+ * at multiples of STEP; scores of keys after the last key are undefined, and their weights must be
+ * 0.
  *
  * A context is a sum over keys: one chain of multiply-adds for every CHAIN keys of the text; the
  * chains are added in their order. (One chain of thousands of keys would have four times the
@@ -24,7 +26,7 @@
 #include "model/score_rule.h"
 
 enum {
-    STRIP = 32, /* the most queries in a strip */
+    STRIP = 32, /* maximum number of queries in a strip */
     STEP = 16,  /* a kernel has one row or a multiple of this many rows, and a multiple of this many
                  * keys */
     ROW_SIZES = 1 + STRIP / STEP,
@@ -45,7 +47,7 @@ struct attention_memory {
     union {
         struct {
             float *panels;  /* [panels][dk, KEY_PANEL] keys, transposed */
-            float *scores;  /* [rows of a strip, strides.scores] */
+            float *scores;  /* [rows of a strip, strides.scores] scores, then weights */
             float *context; /* [rows of a strip, strides.context] */
             float *part;    /* [rows of a strip, strides.context] the sum of one chain; only if a
                              * context may have several chains */
@@ -56,7 +58,7 @@ struct attention_memory {
             uint32_t *visible, *drawn;
             /* With bf16 products, these are pairs of rounded numbers: */
             uint32_t *key_pairs, *value_pairs; /* pages (cache.h) of keys that are in no cache */
-            uint32_t *query_pairs;             /* [queries, strides.query] */
+            uint32_t *query_pairs;             /* [queries, strides.query] the rounded queries */
             uint32_t *weight_pairs; /* [rows of a strip, strides.weight], for the keys of a panel */
         };
         void *buffers[ATTENTION_BUFFERS];
@@ -83,7 +85,7 @@ struct attention_size {
 /* The largest sizes in a batch, for which the memory of a thread must suffice. */
 struct attention_problem {
     const struct config *config;
-    const struct sublayer *attention; /* the attention of a layer */
+    const struct sublayer *attention; /* the attention sublayer that is measured */
     size_t queries, keys;
     size_t fresh_keys; /* number of keys that are not in a cache */
     bool maps;         /* an attention map is watched */
@@ -96,12 +98,12 @@ struct attention_layer {
     size_t layer;
     const struct head_rule *heads;
     struct score_rule rule;
-    const float *biases;    /* biases of scores for all distances (score_rule.h); NULL: there are
-                             * none */
+    const float *biases;    /* biases of scores for all distances (score_rule.h); NULL: scores have
+                             * no biases */
     const float *sinks;     /* [H] scores of the sinks; NULL: the heads have no sinks */
     float lambda;           /* the factor of the weights of second heads, where two heads make one
                              * context */
-    struct dropout dropout; /* the dropout of training; announced weights do not have it */
+    struct dropout dropout; /* the dropout of training, which is not applied to announced weights */
     bool wants_context;
     bool bf16;      /* products are made of pairs of rounded numbers */
     unsigned edits; /* bit i: the map SITE_SCORES + i is edited, which only dense attention
@@ -118,10 +120,11 @@ struct attention_head {
     const struct attention_layer *layer;
     const struct attention_memory *memory;
     struct matrix q, k, v, context; /* the columns of this head in the rows of this text */
-    struct cache *cache;            /* has all keys and values; NULL: no cache */
+    struct cache *cache;            /* the cache with all keys and values; NULL: the text has no
+                                     * cache */
     size_t text, head;
     size_t kv_head;    /* index of the key/value head that this head reads */
-    size_t past, keys; /* number of queries in earlier passes; number of all keys */
+    size_t past, keys; /* past: number of queries in earlier passes; keys: number of all keys */
     union {            /* memory of each map (strip_map_row); NULL: the map is not watched */
         struct {
             float *scores, *softmax, *masked, *weights, *difference;
@@ -133,8 +136,8 @@ struct attention_head {
     const float *sink;     /* score of the head's sink; NULL: the head has no sink */
     struct matrix rests;   /* [T, 1]: the share of the softmax that the sink gets */
     struct head_bias bias;
-    const struct attention_head *second; /* the other head, if two heads make one context; NULL:
-                                          * there is no other head */
+    const struct attention_head *second; /* the second head, if this head is the first of two that
+                                          * make one context; otherwise NULL */
 };
 
 /* Causes of failure of a head. */
@@ -146,7 +149,7 @@ enum head_fault {
     HEAD_FAULTS,
 };
 
-/* One kind of attention. */
+/* The functions of one kind of attention. */
 struct attention_method {
     /* Compute the memory that a thread needs; false: the size overflows. */
     bool (*measure)(struct attention_size *size, const struct attention_problem *problem);
@@ -168,7 +171,7 @@ struct strip {
 
 size_t strip_round_up(size_t size, size_t step);
 
-/* Return the range of keys in which the keys are visible to a query. */
+/* Return the range of keys that are visible to a query, without regard to a pattern. */
 struct key_range strip_visible(const struct attention_head *head, size_t query);
 
 /* Compute the sizes of a thread's memory for strips of size->rows rows. Returns false if a size
@@ -227,9 +230,9 @@ void strip_drop(const struct attention_head *head, float *weights, size_t query,
 
 /* --- edits: edit.c ---------------------------------------------------------------------------- */
 
-/* Apply the edits of a map: attention_edit to some cells of a query's row; attention_edit_scores to
- * a few rows of scores; attention_edit_masked to a few rows of masked scores, whose largest scores
- * are then computed again. */
+/* Apply the edits of a map: attention_edit to a range of keys in a query's row;
+ * attention_edit_scores to a few rows of scores; attention_edit_masked to a few rows of masked
+ * scores, whose largest scores are then computed again. */
 void attention_edit(const struct attention_head *head, enum site site, size_t query, float *row,
                     struct key_range keys);
 void attention_edit_scores(const struct attention_head *head, struct matrix rows, size_t query);

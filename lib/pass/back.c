@@ -1,5 +1,5 @@
-/* back.c: the walk back (back.h). Each function with a name in _back computes the gradients for the
- * step of the pass that it is named after: it is the transpose of that step. */
+/* back.c: the backward pass (back.h). A function whose name ends in _back computes the gradients
+ * through the step of the forward pass after which it is named. */
 #include "pass/back.h"
 
 #include <math.h>
@@ -219,11 +219,12 @@ static int run_layer_again(struct tape *tape, const struct run *run, size_t laye
 
 struct matrix walk_matrix(const float *data, size_t rows, size_t columns)
 {
-    return (struct matrix){(float *)data, rows, columns, columns}; /* the values are only read */
+    return (struct matrix){(float *)data, rows, columns, columns}; /* the cast drops const, but the
+                                                                    * values are only read */
 }
 
-/* walk_zeros: a new matrix of zeros. walk_room: a new matrix with undefined numbers. Without data
- * if there is no memory. */
+/* walk_zeros: a new matrix of zeros. walk_room: a new matrix with undefined numbers. Both have no
+ * data if there is no memory. */
 struct matrix walk_zeros(struct walk *w, size_t rows, size_t columns)
 {
     return walk_matrix(arena_alloc(w->arena, rows * columns, sizeof(float), w->err), rows, columns);
@@ -523,7 +524,7 @@ int walk_weight_back(struct walk *w, struct matrix dx, struct matrix dy,
     return 0;
 }
 
-/* dx += the gradient of x in y = x · W + b; also add the gradients of W and b to theirs. */
+/* dx += the gradient of x in y = x · W + b; also add the gradients of W and b. */
 int walk_product_back(struct walk *w, struct slot slot, struct matrix dx, struct matrix dy,
                       struct matrix x)
 {
@@ -533,7 +534,7 @@ int walk_product_back(struct walk *w, struct slot slot, struct matrix dx, struct
                   walk_weight_back(w, dx, dy, &weight, true));
 }
 
-/* Return the gradient of x in y = x · W + b; also add the gradients of W and b to theirs. */
+/* Return the gradient of x in y = x · W + b; also add the gradients of W and b. */
 struct matrix walk_product_gradient(struct walk *w, struct slot slot, struct matrix dy,
                                     struct matrix x)
 {
@@ -630,7 +631,7 @@ static struct matrix left_of(struct walk *w)
 
 struct loss_rows {
     const struct back_loss *loss;
-    const size_t *rows; /* indices of these rows */
+    const size_t *rows; /* indices of the rows for which logits were computed */
     float factor;
 };
 
@@ -740,8 +741,8 @@ static struct matrix result_back(struct walk *w, const struct end_rows *some)
     return rule->project && d.data ? walk_product_gradient(w, project, d, some->left) : d;
 }
 
-/* Replace each row of a text by the mean of the text's rows. This step is its own transpose, and
- * serves for the walk back as well. */
+/* Replace each row of a text by the mean of the text's rows. This step is its own transpose, so the
+ * backward pass uses it as well. */
 static void average_texts(const struct walk *w, struct matrix y, struct matrix x)
 {
     for (size_t first = 0; first < x.rows; first += w->tokens)
@@ -954,7 +955,8 @@ static int embed_back(struct walk *w, enum site_branch branch, struct matrix dx)
         return -1;
     size_t words = 0;
     float *table = table_of(w, SLOT_TOKENS, &words);
-    for (size_t row = 0; row < dx.rows && table; row++) { /* tokens are added in their order */
+    for (size_t row = 0; row < dx.rows && table; row++) { /* gradients are added in the order of the
+                                                           * tokens */
         const uint32_t *ids = text_in(w, row / w->tokens).ids;
         const size_t token = row % w->tokens;
         add_scaled_row(table + ids[token] * dx.columns, matrix_row(dx, row), dx.columns,
@@ -966,8 +968,8 @@ static int embed_back(struct walk *w, enum site_branch branch, struct matrix dx)
     return err_if(!w->back->token_rows[branch].data);
 }
 
-/* Walk back over the layers of a stack. dleft is the gradient of the result of the stack; *dx
- * becomes the gradient of the input of its first layer or, with a lean tape, of layer
+/* The backward pass over the layers of a stack. dleft is the gradient of the result of the stack;
+ * *dx becomes the gradient of the input of its first layer or, with a lean tape, of layer
  * tape->from. */
 static int stack_back(struct walk *w, enum site_branch branch, struct matrix *dx,
                       struct matrix dleft)

@@ -1,5 +1,6 @@
 /* back.h: gradients of a scalar at every site of a pass, and of the parameters, by backpropagation:
- * one walk back over the sublayers of layer.h, after a pass whose values a tape keeps.
+ * a backward pass, called the walk, over the sublayers of layer.h in reverse order, after a forward
+ * pass whose values a tape keeps.
  *
  *     struct tape tape = {.arena = &arena};
  *     if (tape_run(&tape, &run, err)) ...                        (the pass)
@@ -8,9 +9,9 @@
  *
  * The seeds define the scalar: they are its gradients at some sites, and all other gradients follow
  * from them. Divisors of norms, routing weights and caps have gradients; the choice of experts and
- * of visible keys has none. The gradient is 0 for weights, masked scores and scores of hidden keys,
- * and for weights of experts that were not chosen. Gradients of keys and values are sums over the
- * query heads that share them. */
+ * the choice of visible keys have none. The gradient is 0 for weights, masked scores and scores of
+ * hidden keys, and for weights of experts that were not chosen. Gradients of keys and values are
+ * sums over the query heads that share them. */
 #pragma once
 
 #include "pass/forward.h"
@@ -19,13 +20,14 @@
 /* The values that a pass announced, as dense arrays in `arena`. */
 struct tape {
     struct arena *arena;
-    bool lean;          /* keep only the values that the walk back from a loss reads: the tape has
-                         * no logits, and the walk no readers */
-    size_t from;        /* with `lean`: the first layer of the text that is kept; the walk ends at
-                         * its input. 0: the walk continues to the rows of the table of tokens */
+    bool lean;          /* keep only the values that a walk from a loss reads: the tape has no
+                         * logits, and back.reader must be NULL */
+    size_t from;        /* with `lean`: index of the first layer of the text that is kept; the walk
+                         * ends at the input of this layer. 0: the walk continues to the token
+                         * embeddings */
     bool streams;       /* for each layer of the text but the last, keep only the stream that enters
-                         * the layer: the walk runs the layer again, with the same bits. Not with
-                         * `lean` */
+                         * the layer: the walk runs the layer again, with the same bits. Cannot be
+                         * combined with `lean` */
     struct arena layer; /* with `streams`: memory of the layer that the walk has reached */
     struct arena scratch; /* memory of the walk and, with `lean`, of the pass. With `lean` the
                            * caller releases it, otherwise back_run does */
@@ -34,9 +36,9 @@ struct tape {
 };
 
 /* tape_run: run a batch of texts of one length, with sources of one length, without a cache, and
- * keep the values of its sites. tape_check: before anything is run, set an error for what has no
- * gradients: edits, attention that is not the model's own, and models without a walk back
- * (features.h). tape_run calls tape_check as well. */
+ * keep the values of its sites. tape_check: before anything is run, set an error if the run has no
+ * gradients: with edits, with attention that is not the model's own, or with a model whose
+ * gradients are not supported (features.h). tape_run calls tape_check as well. */
 int tape_run(struct tape *tape, const struct run *run, struct err *err);
 int tape_check(const struct run *run, struct err *err);
 
@@ -68,7 +70,8 @@ typedef int reader_sink(void *context, const struct back_reader *reader, struct 
 struct back_loss {
     const uint32_t *targets; /* [rows]: an id, or the bits of a float if `of_numbers`;
                               * BACK_NO_TARGET: the row has no loss */
-    float factor;            /* factor of each loss; 0: no gradient is needed */
+    float factor;            /* factor of each loss; 0: only the losses are computed, without
+                              * gradients */
     double *losses;          /* [rows]: the loss of each row, set by back_run; NaN: the loss is not
                               * finite */
     bool of_numbers;
@@ -83,8 +86,8 @@ struct back {
     size_t seed_count;
     const struct back_loss *loss; /* a loss in place of seeds, for a lean tape; NULL: the seeds are
                                    * used */
-    /* For each index of weights_tensor, floats in the layout of the tensor, to which its gradient
-     * is added; NULL: the gradient is not wanted. Cannot be combined with readers. */
+    /* By the index that weights_tensor returns: floats in the layout of the tensor, to which its
+     * gradient is added; NULL: the gradient is not wanted. Cannot be combined with readers. */
     float *const *gradients;
     tap_sink sink; /* receives the gradient of each site, in the reverse order of the pass; NULL:
                     * gradients are not announced */
@@ -92,8 +95,8 @@ struct back {
     /* Receives each reader, from the last layer to the first; in cross-attention only queries.
      * NULL: readers are not wanted. */
     reader_sink *reader;
-    /* Set by back_run, in the tape's arena: the gradients of the scaled rows of the table of
-     * tokens, for text and source, unless the walk ends before these rows. */
+    /* Set by back_run, in the tape's arena: the gradients of the scaled token embeddings, of the
+     * text and of the source; no data if the walk ends before them. */
     struct matrix token_rows[BRANCH_CROSS];
 };
 
@@ -101,7 +104,7 @@ int back_run(struct back *back, struct err *err);
 
 /* --- shared by the files of the walk ---------------------------------------------------------- */
 
-/* A walk back over a stack. Matrices that functions of the walk return are in `arena`. */
+/* The state of the walk over a stack. Matrices that functions of the walk return are in `arena`. */
 struct walk {
     struct back *back;
     const struct run *run;
@@ -109,16 +112,16 @@ struct walk {
     const struct stack *stack;
     size_t layer, texts, tokens; /* `tokens`: the length of each text in the stack */
     struct matrix memory;        /* [S, C] the encoder's output, which cross-attention reads; no
-                                  * data: there is none */
+                                  * data: there are no sources */
     struct matrix dmemory;       /* gradient of `memory`, summed over the layers of the text */
     struct matrix read, dread;   /* the stream that a sublayer or its norm reads, and the gradient
                                   * of this stream */
     struct matrix (*lent)[2];    /* [layers][k, v] gradients of a layer's keys and values through
-                                  * later layers that borrow them; no data: no layer does */
+                                  * later layers that borrow them; no data: no layer borrows them */
     struct matrix dgiven;        /* gradient of the extra inputs of all layers (scratch.given in
                                   * pass.h) */
-    struct matrix dcopies; /* [T, N·C]: gradient of the copies of the stream; no data: there is one
-                            * stream */
+    struct matrix dcopies; /* [T, N·C]: gradient of the copies of the stream; no data: the stream
+                            * has no copies */
     /* For sublayers that do not read the stream. dfirst: the gradient of the layer's input;
      * dshared: the gradient of a norm that two sublayers read. No data: there are no such
      * sublayers. */
@@ -126,7 +129,7 @@ struct walk {
     /* Cosines and sines for [main rotary embedding, local rotary embedding] and [forward,
      * backward], made on their first use. */
     struct matrix turns[2][2];
-    struct arena *arena; /* memory of one sublayer */
+    struct arena *arena; /* memory that is cleared after each sublayer */
     struct err *err;
 };
 
@@ -160,24 +163,25 @@ float *walk_gradient(const struct walk *w, struct slot slot, struct family_layou
 void walk_add_sums(const struct walk *w, struct slot slot, struct matrix sums);
 void walk_scale(struct matrix x, float factor);
 
-/* An operation on matrices that threads do in blocks of rows: `run` gets the rows of one block. A
- * sum over rows is computed for each block, then over the blocks in their order: its bits do not
- * depend on the number of threads. */
+/* An operation on matrices that threads do in blocks of rows: `run` is called with the rows of one
+ * block. A sum over rows is computed for each block, then over the blocks in their order: its bits
+ * do not depend on the number of threads. */
 struct row_operation {
     void (*run)(const struct row_operation *block);
     struct matrix y, x, more, dx, dy;
     struct matrix whole; /* memory for all blocks: a transposed matrix [columns, rows], or sums
                           * [blocks, …] */
-    const void *own;     /* data that the operation needs */
-    size_t first, index; /* index of the first row of this block; number of the block */
+    const void *own;     /* further data for `run` */
+    size_t first, index; /* first: index of the first row of this block; index: index of the
+                          * block */
 };
 
 void walk_rows(const struct walk *w, struct matrix over, struct row_operation operation);
 
 /* Steps of a product y = x · W + b. walk_product: returns y. walk_product_gradients: add the
  * gradients of W and b, summed in the order of rows. walk_weight_back: dx = dy · Wᵀ or, if `adds`,
- * dx += dy · Wᵀ. walk_product_back: walk_product_gradients, and dx += the gradient of x.
- * walk_product_gradient: walk_product_gradients, and returns the gradient of x. */
+ * dx += dy · Wᵀ. walk_product_back: does walk_product_gradients, and dx += the gradient of x.
+ * walk_product_gradient: does walk_product_gradients, and returns the gradient of x. */
 struct matrix walk_product(struct walk *w, struct slot slot, struct matrix x);
 int walk_product_gradients(struct walk *w, struct slot slot, struct matrix dy, struct matrix x);
 int walk_weight_back(struct walk *w, struct matrix dx, struct matrix dy,
@@ -208,15 +212,15 @@ struct matrix walk_embedding(struct walk *w);
  * copy, becomes the gradient of the stream after sublayer s, which corrects the copies.
  * walk_predict_back: from dx, the gradient of the layer's input, to the gradients of the copies
  * that enter the layer. walk_make_back: dx += the gradient of the embedding, from the gradients of
- * the first layer's copies. Merging and predicting leave dx 0. */
+ * the first layer's copies. walk_merge_back and walk_predict_back set dx to 0. */
 int walk_merge_back(struct walk *w, struct matrix dx);
 struct matrix walk_corrected(struct walk *w);
 int walk_correct_back(struct walk *w, const struct sublayer *s, struct matrix dx);
 int walk_predict_back(struct walk *w, struct matrix dx);
 int walk_make_back(struct walk *w, struct matrix dx);
 
-/* back_mlp.c: dx += the gradient of x, from d, the gradient of the hidden channels or, with a
- * mixture, of its output. */
+/* back_mlp.c: dx += the gradient of x, the input of an MLP, from d, the gradient of the hidden
+ * channels or, with a mixture, of its output. */
 int walk_mlp_back(struct walk *w, const struct sublayer *s, struct matrix dx, struct matrix x,
                   struct matrix d);
 

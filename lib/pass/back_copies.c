@@ -1,4 +1,5 @@
-/* back_copies.c: the walk back over copies of the stream: how they are made, mixed and merged. */
+/* back_copies.c: the backward pass over copies of the stream: through the steps that make, mix and
+ * merge them. */
 #include <math.h>
 #include <string.h>
 
@@ -180,7 +181,7 @@ struct matrix walk_corrected(struct walk *w)
 }
 
 /* dx is the gradient of the corrected copy after it is scaled. Add the gradient before scaling to
- * the gradient of the active copy, and the gradient of the scales to theirs. */
+ * the gradient of the active copy, and add the gradient of the scales. */
 static int scale_back(struct walk *w, struct matrix dx)
 {
     const struct stream_copies *rule = &w->stack->copies;

@@ -1,6 +1,6 @@
-/* back_layer.c: the walk back over a layer: its attention, the products that make queries, keys and
- * values, and the stream between sublayers. Heads that share keys run one after the other, since
- * their gradients are added. Sums are in the order of the blocks, whatever the number of
+/* back_layer.c: the backward pass over a layer: its attention, the products that make queries, keys
+ * and values, and the stream between sublayers. Heads that share keys run one after the other,
+ * since their gradients are added. Sums are added in the order of the blocks, with any number of
  * threads. */
 #include <math.h>
 #include <string.h>
@@ -43,9 +43,10 @@ enum product {
 struct back_heads {
     const struct sublayer *sublayer;
     size_t texts, rows, keys; /* numbers of queries and of keys in each text */
-    size_t only;              /* index of the only head that is computed; SIZE_MAX: all heads are */
+    size_t only;              /* index of the only head that is computed; SIZE_MAX: all heads are
+                               * computed */
     struct matrix q, k, v, dcontext;
-    struct matrix dq, dk, dv;      /* gradients are added to these */
+    struct matrix dq, dk, dv;      /* gradients of q, k and v, to which the walk adds */
     const float *weights, *scores; /* [texts, H, T, S] from the pass; `scores` only if scores are
                                     * capped */
     const float *rest;             /* [texts, T, H] with `dsinks`: the share of the softmax that the
@@ -54,17 +55,18 @@ struct back_heads {
                                     * NULL */
     float *maps;                   /* [texts, H, T, S] zeros, for the gradients of maps; NULL: all
                                     * steps are done at once, in scratch memory */
-    float *dsinks;                 /* [texts, H] gradients of sinks; NULL: not wanted */
+    float *dsinks;                 /* [texts, H] gradients of the scores of sinks; NULL: they are
+                                    * not wanted */
     float *dbiases;                /* [texts, H, 2 reach + 1] gradients of the bias of each
                                     * distance; NULL: not wanted */
-    float *dplaces;          /* [texts] gradients of the tables of distances, which follow the
+    float *dplaces;                /* [texts] gradients of the tables of distances, which follow the
                               * biases in `biases`; NULL: not wanted */
     const float *difference; /* [texts, H, T, S] with two heads for each context: the differences of
                               * their weights, in the first H / 2 maps of each text; otherwise
                               * NULL */
     float lambda;            /* with `difference`: the factor of the weights of second heads */
     float *dlambdas;         /* [texts, H] with `difference`: gradients of lambda */
-    float *scratch;          /* [threads, back_heads_floats] */
+    float *scratch;          /* [threads, back_heads_floats] scratch memory of threads */
     struct dropout dropout;  /* the dropout of weights, with the sublayer's key */
 };
 
@@ -82,10 +84,12 @@ struct work {
                         * keys if there is a map, otherwise `stride` */
     float factor;      /* a score is multiplied by it to get the masked score */
     bool is_folded;    /* the step back over the softmax also multiplies by `factor` */
-    struct kernel kernels[PRODUCTS][SIZES][SIZES]; /* [product][few queries][few keys] */
+    struct kernel kernels[PRODUCTS][SIZES][SIZES]; /* [product][1: the last, shorter block of
+                                                    * queries][1: the last, shorter block of
+                                                    * keys] */
 };
 
-/* The walk back over one head of one text. */
+/* The backward pass over one head of one text. */
 struct head_work {
     const struct work *work;
     struct matrix q, k, v, dcontext, dq, dk, dv; /* [T or S, d] */
@@ -97,8 +101,9 @@ struct head_work {
                                                   * scratch memory */
     float *transposed;                           /* [width, stride] transposed values of the
                                                   * context */
-    float *strips[STRIPS];                       /* [SIDE, stride] */
-    float *block;                                /* [SIDE, SIDE] */
+    float *strips[STRIPS];                       /* [SIDE, stride] weights, or gradients of weights,
+                                                  * of a strip of queries */
+    float *block;                                /* [SIDE, SIDE] a transposed block of a strip */
     size_t number;                               /* index of this head among all heads of the
                                                   * batch */
 };
@@ -216,8 +221,8 @@ static size_t places_floats(const struct sublayer *s)
     return tables * 2 * s->score.buckets * s->head.heads * s->head.d_k;
 }
 
-/* With BIAS_DISENTANGLED, add to the gradients of q and k, from gradients of scores, what comes
- * through their products with vectors of distances. */
+/* With BIAS_DISENTANGLED, from gradients of scores, add the gradients of q and k through their
+ * products with the vectors of distances and, with `dplaces`, the gradients of these vectors. */
 static void places_back(const struct head_work *head, struct matrix strip, size_t first)
 {
     const struct score_rule *rule = head->work->rule;
@@ -396,7 +401,7 @@ static void back_heads(struct machine *machine, const struct back_heads *heads, 
 
 /* --- queries, keys and values ----------------------------------------------------------------- */
 
-/* The queries, or the keys, of a sublayer, with the steps from their product to the scores. */
+/* One side of the scores of a sublayer: its queries or, if `of_keys`, its keys. */
 struct product_side {
     const struct sublayer *s;
     bool of_keys;
@@ -405,7 +410,7 @@ struct product_side {
 };
 
 /* Return the cosines and sines of a text for a rotary embedding, made on their first use; without
- * data if there is no memory. If `back`, the sines have the other sign. */
+ * data if there is no memory. If `back`, the sines have the opposite sign. */
 static struct matrix turns_of(struct walk *w, const struct rotary *rotary, size_t rows, bool back)
 {
     struct matrix *turns = &w->turns[rotary == &w->config->rotary_local][back];
@@ -422,8 +427,8 @@ static struct matrix turns_of(struct walk *w, const struct rotary *rotary, size_
     return *turns;
 }
 
-/* Rotate all heads [N, H · d] or, if `back`, rotate gradients by the opposite angles, with the same
- * factors. */
+/* Rotate all heads [N, H · d] or, if `back`, rotate gradients by the opposite angles. Amplitudes
+ * and growth factors are the same for both. */
 static int turn(struct walk *w, const struct product_side *side, struct matrix heads, bool back)
 {
     const struct head_rule *rule = &side->s->head;
@@ -543,8 +548,8 @@ static int clip_back(struct walk *w, const struct head_rule *rule, struct slot s
     return 0;
 }
 
-/* The walk back over the products of latent attention, where keys and values, and perhaps queries,
- * are made from a narrow vector. d: the gradients of q, k and v. */
+/* The backward pass over the products of latent attention, where keys and values, and perhaps
+ * queries, are made from a narrow vector. d: the gradients of q, k and v. */
 static int latent_back(struct walk *w, const struct sublayer *s, struct matrix dx, struct matrix x,
                        const struct matrix d[3])
 {
@@ -610,7 +615,8 @@ static int project_back(struct walk *w, const struct sublayer *s, struct matrix 
     const struct product_side queries = {s, false, rule->heads, x};
     const struct product_side keys = {s, true, rule->kv_heads, other};
     static const int slots[] = {SLOT_Q, SLOT_K, SLOT_V};
-    /* number of products that this layer has itself */
+    /* number of products of this layer, which has fewer if it borrows keys and values, or if its
+     * values are its keys */
     const size_t own = rule->borrows ? 1 : rule->v_is_k ? 2 : 3;
     if (rule->borrows) {
         struct matrix *lent = lent_of(w, s, d);
@@ -625,7 +631,7 @@ static int project_back(struct walk *w, const struct sublayer *s, struct matrix 
         return -1;
     if (rule->by == HEADS_LATENT)
         return latent_back(w, s, dx, x, d);
-    if (d[0].stride > d[0].columns) { /* the gradients are columns of one matrix */
+    if (d[0].stride > d[0].columns) { /* the gradients of q, k and v are columns of one matrix */
         const struct matrix all = {d[0].data, x.rows, d[0].stride, d[0].stride};
         struct weight joined;
         return err_if(find_joined(w, s, &joined) ||
@@ -647,7 +653,7 @@ static int project_back(struct walk *w, const struct sublayer *s, struct matrix 
 /* --- attention -------------------------------------------------------------------------------- */
 
 /* Give the reader sink the gradient of the stream through one reader. dy is the gradient of the
- * reader's input, which is normed. */
+ * reader's input, which is the norm of the stream if the sublayer has a norm before it. */
 static int show_reader(struct walk *w, const struct sublayer *s, enum site id, size_t head,
                        struct matrix dy)
 {
@@ -828,7 +834,7 @@ static int lambda_gradients(struct walk *w, const struct sublayer *s, const stru
         return -1;
     for (size_t i = 0; i < w->texts * s->head.heads; i++)
         gradient += (double)all->dlambdas[i];
-    for (int i = 0; i < 4; i++) { /* in the order q1, k1, q2, k2 */
+    for (int i = 0; i < 4; i++) { /* the vectors are in the order q1, k1, q2, k2 */
         const double factor = (i < 2 ? lambda.powers[0] : -lambda.powers[1]) * gradient;
         scale_row(sums.data, lambda.vectors[i ^ 1], d, (float)factor);
         walk_add_sums(w, walk_slot(w, s->branch, SLOT_LAMBDA_Q1 + 2 * i), sums);
@@ -895,7 +901,8 @@ static int attend_back(struct walk *w, const struct sublayer *s, struct matrix d
         all.maps = walk_zeros(w, texts * rule->heads * rows, keys).data;
     all.scratch = walk_room(w, threads, back_heads_floats(&all)).data;
     struct matrix sink =
-        walk_zeros(w, x.rows, rule->heads); /* 0, as no step reads the share that a sink gets */
+        walk_zeros(w, x.rows, rule->heads); /* the gradient of the shares of sinks: zeros, because
+                                             * no step reads these shares */
     if (w->err->kind || walk_show_heads(w, branch, SITE_CONTEXT, dcontext, context_heads(rule)) ||
         (s->score.sink && walk_show_heads(w, branch, SITE_SINK, sink, rule->heads)))
         return -1;
@@ -938,8 +945,8 @@ static struct matrix stream_before(struct walk *w, const struct sublayer *s)
     return walk_matrix(values, w->texts * w->tokens, w->stack->width);
 }
 
-/* Return the input of a sublayer; *read becomes the stream of which the input is the norm, or the
- * input itself if there is no norm. */
+/* Return the input of a sublayer; *read becomes the stream whose norm is the input, or the input
+ * itself if there is no norm. */
 static struct matrix input_of(struct walk *w, const struct sublayer *s, struct matrix *read)
 {
     const struct sublayer *first = w->stack->layer[w->layer].sublayers;
@@ -975,7 +982,7 @@ static struct matrix sum_of(struct walk *w, const struct sublayer *s)
 }
 
 /* dx, the gradient of the scaled stream, becomes the gradient of the stream before it is multiplied
- * by the layer's number. Add the gradient of this number. */
+ * by the layer's scale, which is one number. Add the gradient of this scale. */
 static int scale_back(struct walk *w, const struct sublayer *s, struct matrix dx)
 {
     const struct slot slot = slot_of(BRANCH_TEXT, SLOT_LAYER_SCALE, w->layer);
@@ -1029,8 +1036,8 @@ static struct matrix write_out_back(struct walk *w, const struct sublayer *s, st
                                  walk_matrix(walk_value(w, s->branch, from), d.rows, width));
 }
 
-/* Walk back over the end of a layer with copies. The copies are merged after the last layer, or
- * after each layer if the walk has seeds. */
+/* The backward pass over the end of a layer with copies. The copies are merged after the last
+ * layer, or after each layer if the walk has seeds. */
 static int leave_back(struct walk *w, struct matrix dx)
 {
     const enum site_branch branch = w->stack->branch;

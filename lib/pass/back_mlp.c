@@ -1,4 +1,4 @@
-/* back_mlp.c: the walk back over MLPs and mixtures of experts. */
+/* back_mlp.c: the backward pass over MLPs and mixtures of experts. */
 #include <math.h>
 #include <string.h>
 
@@ -51,8 +51,9 @@ static int gated_back(struct walk *w, const struct mlp_rule *rule, struct matrix
     return 0;
 }
 
-/* dx += the gradient of x, from dout, the gradient of a gated MLP's output, if dout has data. The
- * MLP is an expert or the shared expert; its first slot is `first`. *out becomes its output. */
+/* dx += the gradient of x, from dout, the gradient of a gated MLP's output; dx is unchanged if dout
+ * has no data. The MLP is an expert or the shared expert; its first slot is `first`. *out becomes
+ * its output. */
 static int feed_back(struct walk *w, const struct mlp_rule *rule, struct slot first,
                      struct matrix dx, struct matrix x, struct matrix dout, struct matrix *out)
 {
@@ -259,8 +260,8 @@ static int expert_back(struct walk *w, const struct sublayer *s, size_t expert, 
     return 0;
 }
 
-/* Walk back over the router: dx += the gradient of its input, from dweights, the gradients of
- * experts' weights. */
+/* The backward pass over the router: dx += the gradient of its input, from dweights, the gradients
+ * of experts' weights. */
 static int router_back(struct walk *w, const struct sublayer *s, struct matrix dx, struct matrix x,
                        struct matrix dweights)
 {
@@ -297,8 +298,9 @@ static int router_back(struct walk *w, const struct sublayer *s, struct matrix d
     return walk_product_back(w, walk_slot(w, s->branch, SLOT_ROUTER), dx, dlogits, x);
 }
 
-/* Walk back over experts as in Gemma 4: the experts and the router read the stream, each through a
- * norm, and the sum of the experts is normed. Only the shared expert reads the input of the MLP. */
+/* The backward pass over experts as in Gemma 4: the experts and the router read the stream, each
+ * through a norm, and the sum of the experts is normed. Only the shared expert reads the input of
+ * the MLP. */
 static int experts_beside_back(struct walk *w, const struct sublayer *s, struct matrix d)
 {
     const struct mixture *m = s->mlp.mixture;

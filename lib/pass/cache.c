@@ -203,7 +203,7 @@ static int take_sums(struct cache *cache, struct err *err)
 
 int cache_reserve(struct cache *cache, enum precision precision, size_t count, struct err *err)
 {
-    if (cache->precision != precision) { /* an empty cache may change its precision */
+    if (cache->precision != precision) { /* only an empty cache may change its precision */
         assert(cache->count == 0);
         arena_release(&cache->arena);
         *cache = (struct cache){.config = cache->config, .precision = precision};

@@ -2,13 +2,13 @@
  *
  * The next ids attend to cached tokens and to themselves; then their keys and values are cached as
  * well. Values have the same bits as in one pass over the complete text, unless biases or rotations
- * depend on its length. Only attention in bf16 stores and reads pairs of bf16. A page has KEY_PANEL
- * tokens of all layers.
+ * depend on its length. Attention in bf16 stores keys and values as pairs of bf16 numbers, other
+ * attention as floats. A page has KEY_PANEL tokens of all layers.
  *
  *     if (cache_init(&cache, config, err)) ...
  *     struct text text = {.ids = ids, .count = 6, .cache = &cache};
  *     ... forward ...                                   (the cache has 6 tokens now)
- * */
+ */
 #pragma once
 
 #include "base/memory.h"
@@ -24,14 +24,14 @@ enum {
 
 /* The state of linear attention after `count` keys, for one head of one layer. */
 struct cache_sum {
-    float *values; /* as in struct running_sum (math/rows.h) */
+    float *values; /* the sums, laid out as in struct running_sum (math/rows.h) */
     size_t count;
 };
 
 /* A layer's part of a page. Sizes are in words; a word is a float or a pair of bf16. `first`: the
  * words before this part; key_words: the keys of one head; value_words: a row of values or, in
- * bf16, the values of one head; `words`: the complete part. A layer that borrows keys has the part
- * of the layer that made them. */
+ * bf16, the values of one head; `words`: the complete part. A layer that borrows keys shares the
+ * part of the layer that made them. */
 struct cache_layer {
     const struct head_rule *rule; /* NULL: the layer has no attention */
     size_t first, key_words, value_words, words;
@@ -46,7 +46,8 @@ struct cache {
                     * values [KEY_PANEL, Hkv·dv]; in bf16 the keys, then the values, as pairs */
     size_t page_count, page_words;
     struct cache_layer *layers; /* [L]; NULL before memory is first reserved */
-    struct cache_sum *sums;     /* [L][H] with linear attention */
+    struct cache_sum *sums;     /* [L][H] with linear attention; NULL: the attention is not
+                                 * linear */
     float *mixed, *mixed_next;  /* the states of all mixers. `mixed`: after `count` tokens;
                                  * mixed_next: after the tokens of the running pass or, if `before`
                                  * is not SIZE_MAX, after `before` tokens */
@@ -54,8 +55,8 @@ struct cache {
     struct arena arena;
 };
 
-/* Begin an empty cache. It is an error if the model is not causal or attends only to a source, and
- * with --mask-after or the pattern `sqrt`. */
+/* Begin an empty cache. It is an error if the model is not causal or attends only to a source, or
+ * if it runs with --mask-after or the pattern `sqrt`. */
 int cache_init(struct cache *cache, const struct config *config, struct err *err);
 
 /* Begin an empty cache for the source of an encoder-decoder. The first pass stores the keys and
@@ -70,10 +71,10 @@ size_t cache_bytes(const struct config *config, enum precision precision, size_t
 int cache_reserve(struct cache *cache, enum precision precision, size_t count, struct err *err);
 
 /* cache_store: copy the keys k [T, dk] and values v [T, dv] of one key/value head to reserved
- * memory, after the last token. cache_add: count `count` more tokens, after all layers have stored
- * their keys and values. cache_forget: keep only the first `count` tokens. With mixers, whose
- * states cannot go back, `count` must be 0, all tokens, or the number of tokens before the last
- * cache_add. */
+ * memory, after the last token. cache_add: add `count` to the number of cached tokens, after all
+ * layers have stored their keys and values. cache_forget: keep only the first `count` tokens. With
+ * mixers, whose states cannot go back, `count` must be 0, all tokens, or the number of tokens
+ * before the last cache_add. */
 void cache_store(struct cache *cache, size_t layer, size_t kv_head, struct matrix k,
                  struct matrix v);
 void cache_add(struct cache *cache, size_t count);
@@ -81,7 +82,7 @@ void cache_forget(struct cache *cache, size_t count);
 
 /* Return the memory of a layer's mixer: states [H, dk, dv], then the last inputs [taps - 1,
  * channels] of its convolution. If `after` is false, it holds the states before this pass;
- * otherwise it is for the states after this pass. */
+ * otherwise it receives the states after this pass. */
 float *cache_mixer(const struct cache *cache, size_t layer, bool after);
 
 /* Replace the content of a cache by a copy of another cache of the same model. */

@@ -2,13 +2,13 @@
  *
  * An edit is applied to a complete value, before the value is announced: later steps of the pass, a
  * cache and the tap get the changed value. Several edits of one element are applied in their order.
- * Cells of hidden keys are not changed, except in scores, and in the softmax with --mask-after.
+ * Cells of hidden keys are changed only with --mask-after, and only in scores and in the softmax.
  *
  *     struct edit_range head_6 = {6, 6};
  *     struct edit edit = {.site = SITE_CONTEXT, .op = EDIT_SET, .heads = {&head_6, 1}};
  *     struct edits edits = {.items = &edit, .count = 1};
  *     struct run run = {&machine, &config, &weights, &batch, .edits = &edits};
- * */
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -32,8 +32,8 @@ enum edit_op {
                    * other scores */
 };
 
-#define EDIT_PROMPT_END PTRDIFF_MIN /* as `last`: the range ends with the last token of the
-                                     * prompt */
+/* A value of `last` in edit_range: the range ends with the last token of the prompt. */
+#define EDIT_PROMPT_END PTRDIFF_MIN
 
 /* A range of indices on an axis, from `first` to `last`, which is included. A negative index, which
  * only tokens have, counts from the end. In a text that grows, a `last` of -1 includes each new
@@ -55,7 +55,8 @@ struct edit_donor {
     const struct tensor *values; /* [layer][count]; only layers that are edited have values */
     size_t count;
     uint64_t seed;
-    size_t longest; /* the most tokens of a text that can get the values; SIZE_MAX: any number */
+    size_t longest; /* maximum number of tokens of a text that can get the values; SIZE_MAX: any
+                     * number */
     bool exact;     /* a text must have exactly `longest` tokens */
 };
 
@@ -74,14 +75,16 @@ struct edit {
     enum edit_op op;
     bool one_text; /* only the text with index `text` in the batch is edited */
     size_t text;
-    /* An axis that the site lacks is ignored. Heads of k and v are key/value heads. */
+    /* The indices that are edited; an axis that the site lacks is ignored. Heads of k and v are
+     * key/value heads. */
     struct edit_indices layers, heads;
-    struct edit_indices tokens;  /* rows: tokens of queries or, for k and v, of keys */
-    struct edit_indices columns; /* columns: keys, channels, dimensions of a head, experts or
-                                        * words */
+    struct edit_indices tokens;  /* rows of the values: queries or, for k and v, keys */
+    struct edit_indices columns; /* columns of the values: keys, channels, dimensions of a head,
+                                  * experts or words */
     float number;
     const struct edit_donor *donor;
-    edit_function *function; /* called in place of `op`; NULL: `op` is done */
+    edit_function *function; /* called in place of the operation `op`; NULL: the operation `op` is
+                              * applied */
     void *context;
     const char *words; /* the option that made the edit, for messages, such as "--ablate 9.6"; NULL:
                         * messages say "edit" */
@@ -95,9 +98,10 @@ struct edits {
     size_t without_layer;
 };
 
-/* edits_check: set an error if edits do not fit the model and its mechanism. edits_check_text: set
- * an error if indices of tokens, or donors, do not fit a text and a source with these numbers of
- * tokens. `edits` may be NULL. */
+/* edits_check: set an error if the model or its mechanism does not allow one of the edits.
+ * edits_check_text: set an error if, in a text of `tokens` tokens with a source of `source` tokens,
+ * an index of a token is out of range, or a donor is too short or, if it is `exact`, has another
+ * length. `edits` may be NULL. */
 int edits_check(const struct edits *edits, const struct config *config, struct err *err);
 int edits_check_text(const struct edits *edits, const struct config *config, size_t tokens,
                      size_t source, struct err *err);
@@ -105,11 +109,12 @@ int edits_check_text(const struct edits *edits, const struct config *config, siz
 /* Whether a site in a layer has an edit that `without` does not exclude. */
 bool edits_have(const struct edits *edits, enum site site, size_t layer);
 
-/* Append the names of all edits, as messages have them, separated by commas. Successive edits with
- * the same name are named once. */
+/* Append the names of all edits (edit.words), separated by commas, for a message. Successive edits
+ * with the same name are named once. */
 void edits_write(struct buf *out, const struct edits *edits);
 
-/* A token: the number of its text, its index, and how many tokens the indices of edits refer to. */
+/* A token. number: the number of its text among all texts; index: its index in the text; tokens:
+ * how many tokens of the text the indices of edits refer to. */
 struct edit_token {
     size_t number, index, tokens;
     bool grows; /* as `grows` in struct text (forward.h) */

@@ -418,9 +418,9 @@ static enum pass_state fetch(struct pass *pass, int id, size_t layer, struct wei
                                                                                    : PASS_ON;
 }
 
-/* What is made by a product: queries, keys or values. `projections` has for each its sites before
- * and after the rotation (values are not rotated), the site that is computed from it, and the slot
- * of its matrix. */
+/* Queries, keys or values. `projections` has, for each of them, the sites before and after the
+ * rotation (values are not rotated), the site that is computed from them, and the slot of their
+ * matrix. */
 enum projected { QUERIES, KEYS, VALUES, PROJECTED };
 
 static const struct {
@@ -498,8 +498,8 @@ static enum pass_state project(struct pass *pass, const struct head_rule *rule, 
     return PASS_ON;
 }
 
-/* If the rule has such a norm, norm queries, keys or (SLOT_NONE) values, by heads or all heads as
- * one row, and then clip them. */
+/* If the rule has a norm for them, norm queries (id SLOT_Q_NORM), keys (SLOT_K_NORM) or values
+ * (SLOT_NONE), each head alone or all heads as one row, and then clip them. */
 static enum pass_state norm_heads(struct pass *pass, const struct head_rule *rule, int id,
                                   size_t layer, struct matrix y)
 {
@@ -680,8 +680,8 @@ static enum pass_state attend(struct pass *pass, const struct sublayer *rule, si
 
 /* --- the MLP ---------------------------------------------------------------------------------- */
 
-/* Compute the hidden channels [T, I] from y [T, C]: act(gate) · up, or act(up). With experts
- * compute the output [T, C]. */
+/* Compute the hidden channels [T, I] from y [T, C]: act(gate) · up, or act(up). With experts,
+ * compute the output of the mixture [T, C]. */
 static enum pass_state mlp(struct pass *pass, const struct mlp_rule *rule, size_t layer,
                            struct matrix y)
 {
@@ -691,7 +691,8 @@ static enum pass_state mlp(struct pass *pass, const struct mlp_rule *rule, size_
     struct slot up_slot = pass_slot(pass, SLOT_UP, layer);
     const struct matrix own = matrix_columns(pass->scratch.hidden, 0, rule->inner);
     const enum site before = rule->gated ? SITE_MLP_GATE : SITE_MLP_UP;
-    /* these activations change `hidden` in place, so it may not be memory that the tap lent */
+    /* these activations change `hidden` in place, so `hidden` must not be memory that the tap
+     * lent */
     const bool changes = rule->clamp > 0 || rule->xielu || rule->sparse;
     struct xielu xielu;
     struct matrix hidden = changes ? own : pass_lent(pass, before, layer, own), y_act = hidden;
@@ -700,7 +701,8 @@ static enum pass_state mlp(struct pass *pass, const struct mlp_rule *rule, size_
     if (!changes && apart)
         y_act = pass_lent(pass, SITE_MLP_ACT, layer, own);
     pass->scratch.active = y_act;
-    if (!rule->gated) { /* the input of the activation is no site, but a tape may watch it */
+    if (!rule->gated) { /* without a gate, the input of the activation has the site mlp_up, which
+                         * only a tape watches */
         PASS_TRY(pass_product(pass, up_slot, hidden, y, apart ? ACTIVATION_NONE : activation));
         PASS_TRY(tap_rows(pass, SITE_MLP_UP, layer, hidden));
         if (apart && !rule->xielu)
@@ -737,7 +739,8 @@ static enum pass_state write_out(struct pass *pass, const struct sublayer *s, si
 {
     struct scratch *scratch = &pass->scratch;
     struct matrix x = scratch->x, out = scratch->out; /* [T, C] */
-    struct matrix from = scratch->active;             /* [T, H·dv or I] */
+    struct matrix from = scratch->active;             /* [T, H·dv] contexts, or [T, I] hidden
+                                                       * channels */
     struct weight w;
     bool is_mlp = s->kind == SUBLAYER_MLP;
     bool is_out = s->head.no_out || s->mlp.mixture; /* `from` is the output itself */
@@ -782,7 +785,7 @@ static enum pass_state write_out(struct pass *pass, const struct sublayer *s, si
     return PASS_ON;
 }
 
-/* Multiply the stream x by the layer's number. */
+/* Multiply the stream x by the layer's scale (SLOT_LAYER_SCALE), which is one number. */
 static enum pass_state scale_layer(struct pass *pass, size_t layer)
 {
     struct slot slot = slot_of(BRANCH_TEXT, SLOT_LAYER_SCALE, layer);
@@ -828,7 +831,7 @@ static enum pass_state run_layer(struct pass *pass, size_t layer)
     struct matrix x = pass->scratch.x, y = x; /* y: the input of the current sublayer */
     if (copies)
         PASS_TRY(predict_copies(pass, layer));
-    if (!pass->attended) /* with `attended`, x already has these edits */
+    if (!pass->attended) /* with `attended`, x already has the edits of resid_pre */
         PASS_TRY(tap_rows(pass, SITE_RESID_PRE, layer, x));
     for (const struct sublayer *s = list; s < end; s++) {
         beside.branch = s->branch;
@@ -978,8 +981,8 @@ static enum pass_state unembed(struct pass *pass, struct matrix y)
     }
     if (rule->at_result != SITE_LOGITS)
         return PASS_ON;
-    if (likeliest) { /* find only the largest logit, if that is possible without computing the
-                      * others */
+    if (likeliest) { /* find only the largest logit, if this is possible without computing all
+                      * logits */
         const float *last = matrix_row(y, y.rows - 1);
         struct argmax *argmax = NULL;
         if (weights_argmax(pass->weights, pass->machine, &argmax, pass->err))
@@ -1037,7 +1040,7 @@ static enum pass_state encode(struct pass *pass)
     struct batch batch;
     enum site first_use = stack->layers ? SITE_OF(BRANCH_CROSS, SITE_K) : SITE_K;
     bool needed = site_set_has_branch(pass->tap->watch->any, BRANCH_SOURCE) ||
-                  /* the decoder needs keys that are made from the sources */
+                  /* true: the decoder needs keys, which are made from the sources */
                   site_order(pass->config, first_use, 0) <= pass->end;
     if (!needed || !pass->batch->source_tokens)
         return PASS_ON;

@@ -42,10 +42,12 @@ struct text {
                          * some scalings of rotary embeddings depend on it; 0: the text ends with
                          * `ids` */
     const unsigned char *segments;   /* [count]: the segment of each token; NULL: all are 0 */
-    const float *rows, *source_rows; /* [count, width]: used in place of the scaled rows of the
-                                      * table of tokens; NULL: the rows of the ids are used */
-    size_t prompt_count; /* number of tokens that indices in edits refer to, and that a donor's
-                          * values replace; 0: all tokens, including cached tokens */
+    const float *rows, *source_rows; /* [count, width] and [source_count, width]: used in place of
+                                      * the scaled token embeddings; NULL: the embeddings of the ids
+                                      * are used */
+    size_t prompt_count; /* number of tokens, from the start of the text, that indices in edits
+                          * refer to and that a donor's values replace; 0: all tokens, including
+                          * cached tokens */
     bool grows;          /* an edit of token -1 changes the last token of the prompt, and then each
                           * later token */
 };
@@ -62,14 +64,14 @@ struct batch {
                                        * batches */
     const struct batch_rows *queries; /* [count]: the rows of each text */
     const struct batch_rows *sources; /* [count]: the rows of each source; 0 rows if the source is
-                                       * in its cache, or without cross-attention */
+                                       * in its cache, or if the model has no cross-attention */
     const struct batch_rows *keys;    /* [count]: the rows of each text's keys: `queries` or
                                        * `sources` */
     size_t tokens;                    /* number of rows of all texts */
     size_t source_tokens;             /* number of rows of all sources */
     size_t key_tokens;                /* number of rows of all keys: `tokens` or `source_tokens` */
     size_t longest_queries;
-    size_t longest_keys; /* the most keys of any text, with keys in its cache */
+    size_t longest_keys; /* maximum number of keys of a text, including the keys in its cache */
     bool cached;         /* at least one text has a cache; in a batch of sources: at least one text
                           * that reads them has a cache */
 };
@@ -90,8 +92,8 @@ static inline size_t batch_prompt(const struct batch *batch, size_t text)
 /* Set an error if a text has no tokens, or more tokens than the model has positions. */
 int batch_check_length(const struct config *config, size_t count, struct err *err);
 
-/* Set an error if there are too many ids after `past` other tokens, or if an id is beyond the
- * vocabulary of a branch. */
+/* Set an error if `count` is 0, if `past` + `count` tokens are more than the model has positions,
+ * or if an id is beyond the vocabulary of the branch. */
 int batch_check_ids(const struct config *config, enum site_branch branch, const uint32_t *ids,
                     size_t count, size_t past, struct err *err);
 
@@ -113,8 +115,8 @@ struct stream_start {
                                   * may share one stream */
 };
 
-/* The dropout of training. Random numbers depend on the key, the place and the row: the backward
- * pass drops the same elements as the pass. */
+/* The dropout of training. Random numbers depend on the key, the place in the model (enum
+ * dropout_place) and the row: the backward pass drops the same elements as the pass. */
 struct dropout {
     uint64_t key; /* key of the random numbers (rng.h) */
     float rate;   /* share of elements that are dropped; 0: no dropout */
@@ -146,15 +148,15 @@ struct run {
  * the caches then have the same tokens as before. */
 int forward(const struct run *run, struct tap *tap, struct arena *arena, struct err *err);
 
-/* embed_tokens: the rows with which a text, or its source, enters a stack: scaled rows of the table
- * of tokens, or the text's `rows` in place of them. embed_scale: the factor of a token's row. */
+/* embed_tokens: the rows with which a text, or its source, enters a stack: scaled token embeddings,
+ * or the text's `rows` in place of them. embed_scale: the factor of a token's row. */
 float embed_scale(const struct embed_rule *rule, const uint32_t *ids, size_t count, size_t token);
 void embed_tokens(struct weights *weights, const struct stack *stack, const struct text *text,
                   struct matrix rows);
 
-/* Compute logits [T, V] from rows [T, C] of the residual stream of any layer: by the final norm,
- * unless the rows are already `normed`, and by all later steps of the model, with the same bits as
- * in a pass. The run needs no batch. Logits may be NaN: the caller must check them.
+/* Compute logits [T, V] from rows [T, C] of the residual stream of any layer: apply the final norm,
+ * unless the rows are already `normed`, and all later steps of the model, with the same bits as in
+ * a pass. The run needs no batch. Logits may be NaN: the caller must check them.
  * forward_logits_blame then sets the error and returns -1. */
 int forward_logits(const struct run *run, struct matrix logits, struct matrix stream, bool normed,
                    struct arena *arena, struct err *err);
@@ -172,7 +174,7 @@ const float *forward_expert(const struct run *run, const float *x, size_t layer,
 const float *forward_mixing(const struct run *run, int id, size_t layer, const float *x,
                             struct arena *arena, struct err *err);
 
-/* Return the factor by which y, a product of a copy of the stream, gets the mean square of
+/* Return the factor that scales y, a product of a copy of the stream, to the mean square of
  * `like`. */
 double copy_factor(const float *y, const float *like, size_t channels);
 

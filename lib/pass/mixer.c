@@ -34,10 +34,10 @@ struct mixing {
     struct pass *pass;
     const struct mixer *m;
     size_t layer;
-    struct matrix q, k, v;             /* columns of scratch.mixed */
+    struct matrix q, k, v;             /* queries, keys and values: columns of scratch.mixed */
     struct matrix from, to;            /* input and output of the convolution */
     const float *shift, *decay, *skip; /* parameters of the layer: `decay` is e^DECAY; `skip` NULL:
-                                        * there is none */
+                                        * the layer has no skip factors */
     struct matrix b;                   /* [T, H] strengths */
     struct norm norm;                  /* norm of the context */
     size_t text;
@@ -49,10 +49,10 @@ struct mixing {
 
 /* Memory of threads for states, and memory that all layers of a pass share. */
 struct mixer_memory {
-    float *blocks; /* [thread][dk, COLUMNS] */
-    float *rates;  /* [H, decays] */
-    float *rows;   /* [thread][2, keys] two rows of maps; NULL: no map is watched */
-    float **heads; /* [text][H] */
+    float *blocks; /* [thread][dk, COLUMNS] blocks of states */
+    float *rates;  /* [H, decays] the rates e^DECAY of a layer */
+    float *rows;   /* [thread][2, keys] two rows of maps; NULL before the first watched map */
+    float **heads; /* [text][H] memory of each head's matrix (struct lent) */
     float *states, *maps, *after;
     struct lent *all; /* [text] */
 };
@@ -84,8 +84,8 @@ static float *lent_row(const struct lent *lent, size_t head, size_t row)
     return of_head && at != ATTENTION_NO_ROW ? of_head + at * lent->columns : NULL;
 }
 
-/* Run `some` for ROWS_AT_ONCE rows at a time, in several threads. The rows are those of all texts,
- * or of one text. */
+/* Run `some` for ROWS_AT_ONCE rows at a time, in several threads. The rows belong to all texts, or
+ * to one text. */
 static void for_rows(struct mixing *mix, size_t rows, double cost, size_t columns,
                      void (*some)(void *context, size_t round, size_t thread))
 {
@@ -288,7 +288,7 @@ static enum pass_state project(struct mixing *mix, struct matrix x)
         PASS_TRY(product_normed(mix, SLOT_Q, SLOT_Q_NORM, mix->q, mix->v));
         PASS_TRY(product_normed(mix, SLOT_K, SLOT_K_NORM, mix->k, mix->v));
     }
-    if (m->step_rank) /* must be computed before v is edited */
+    if (m->step_rank) /* the input of steps must be computed before v is edited */
         PASS_TRY(product_normed(mix, SLOT_STEP_DOWN, SLOT_STEP_NORM,
                                 matrix_columns(pass->scratch.narrow, 0, m->step_rank),
                                 m->only_v ? mix->v : x));
@@ -385,8 +385,8 @@ static enum pass_state step(struct mixing *mix, struct matrix x)
 
 /* --- the state -------------------------------------------------------------------------------- */
 
-/* What one thread computes at a time: some columns of a head's state, or the states [dk, 1] of
- * several heads, for a range of tokens. */
+/* The part of the states that one thread computes at a time: some columns of a head's state, or the
+ * states [dk, 1] of several heads, for a range of tokens. */
 struct state_block {
     float *state; /* [dk, COLUMNS] columns of one head, or [heads][dk] */
     const float *q, *k, *v, *a, *b;
@@ -624,8 +624,9 @@ static void go_back(float *restrict u, const float *restrict a, const float *res
         u[i] = a[each ? i : 0] * (u[i] - taken * k[i]);
 }
 
-/* Compute a row of a head's map, from the query back to earlier tokens. After the step of token j,
- * u is the query as it acts on the state before token j. */
+/* Compute a row of a head's map: the weights of the values in the output of a query, from the query
+ * back to earlier tokens. After the step of token j, u is the query as it acts on the state before
+ * token j. */
 static void map_row(const struct mixing *mix, float *row, float *u, size_t head, size_t query)
 {
     const struct mixer *m = mix->m;
@@ -804,8 +805,7 @@ static enum pass_state show_maps(struct mixing *mix, enum site id)
     return pass_after(pass, id, mix->layer);
 }
 
-/* Announce the last state of each text, and the states after each token, as far as they are
- * watched. */
+/* Announce the last state of each text, and the states after each token, if they are watched. */
 static enum pass_state show_states(struct mixing *mix)
 {
     struct pass *pass = mix->pass;
@@ -850,7 +850,7 @@ static enum pass_state read_states(struct mixing *mix)
 
 /* --- the output ------------------------------------------------------------------------------- */
 
-/* What is done with a context: multiplying by a gate, and a norm. */
+/* The steps between a context and the last matrix: a product with a gate, and a norm. */
 struct finish {
     struct matrix context, gate, gated;
     enum gate function;
@@ -888,7 +888,7 @@ static void finish_some(void *context, size_t round, size_t thread)
         multiply_rows(y, gate);
 }
 
-/* gated = the context with the gate and the norm that f has, element by element. */
+/* scratch.gated = the context, multiplied by the gate of f and normed by the norm of f. */
 static enum pass_state finish(struct pass *pass, size_t layer, struct finish *f)
 {
     const double work = 16 * (double)f->context.rows * (double)f->context.columns;

@@ -1,6 +1,6 @@
 /* mixture.c: MLPs with experts. A router gives each token the weights of a few experts, and only
- * these experts are read. All rows of an expert are multiplied together. The bits of a row do not
- * depend on other rows, and its experts are added in their order. */
+ * these experts are read. All rows that chose an expert are multiplied together. The bits of a row
+ * do not depend on other rows, and its experts are added in their order. */
 #include <math.h>
 #include <string.h>
 
@@ -24,7 +24,7 @@ static void keep_best(float *numbers, size_t size, size_t count)
         numbers[best[i].id] = best[i].logprob;
 }
 
-/* Set the experts that are not in one of the best groups to -infinity. */
+/* Set the numbers of experts that are not in one of the best groups to -infinity. */
 static void keep_groups(const struct mixture *m, float *picks)
 {
     size_t size = m->experts / m->groups;
@@ -248,8 +248,8 @@ static int add_expert(struct pass *pass, const struct mlp_rule *rule, struct slo
     return 0;
 }
 
-/* out += the output of the shared expert, multiplied by a number for each token if the mixture has
- * such a gate. */
+/* out += the output of the shared expert, multiplied by a factor for each token if the shared
+ * expert has a gate (SLOT_SHARED_SWITCH). */
 static enum pass_state add_shared(struct pass *pass, const struct mlp_rule *rule, size_t layer,
                                   struct matrix x)
 {

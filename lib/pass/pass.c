@@ -1,5 +1,5 @@
-/* pass.c: what the steps of a pass share: where the pass may stop, products and norms, dropout, and
- * values for the tap. */
+/* pass.c: functions that the steps of a pass share: where the pass may stop, products and norms,
+ * dropout, and values for the tap. */
 #include "pass/pass.h"
 
 #include <stdio.h>
@@ -188,8 +188,8 @@ enum pass_state pass_fail_number(struct pass *pass, const struct pass_position *
     return pass_fail(pass, position, "finite numbers, found infinity or nan");
 }
 
-/* Return the first column that has a number which is not finite in any row; the number of columns
- * if all numbers are finite. */
+/* Return the first column in which any row has infinity or NaN; the number of columns if all
+ * numbers are finite. */
 static size_t nonfinite_column(struct matrix rows)
 {
     size_t lowest = rows.columns;
@@ -198,9 +198,9 @@ static size_t nonfinite_column(struct matrix rows)
     return lowest;
 }
 
-/* Fail if a number in a text's rows is not finite. `width` is the columns of one head;
- * position.head is the first head, or NO_HEAD. Rows are checked with all heads at once, which is
- * several times faster than head by head. */
+/* Fail if a number in a text's rows is not finite. `width` is the number of columns of one head;
+ * position.head is the index of the first head, or NO_HEAD. Rows are checked with all heads at
+ * once, which is several times faster than head by head. */
 static enum pass_state check_finite(struct pass *pass, struct pass_position position,
                                     struct matrix rows, size_t width)
 {
@@ -270,8 +270,8 @@ static enum pass_state show_text(const struct shown_rows *shown, size_t text)
                : PASS_ON;
 }
 
-/* Announce the rows of one text, for a sink that several threads may call. Text 0 has been
- * announced before. */
+/* Announce the rows of one text, for a sink that several threads may call. The first round
+ * announces text 1, because text 0 has been announced before. */
 static void share_text(void *context, size_t round, size_t thread)
 {
     (void)thread;

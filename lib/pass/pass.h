@@ -45,13 +45,15 @@ struct scratch {
     struct matrix x;        /* [T, C] the residual stream */
     struct matrix source;   /* [S, C] in cross-attention: the sources, which are the encoder's
                              * output or embeddings */
-    struct matrix norm;     /* [T, C] the result of a norm */
+    struct matrix norm;     /* [T, C] the norm of the stream, which a sublayer or the unembedding
+                             * reads */
     struct matrix q;        /* [T, H·dk] queries */
     struct matrix k;        /* [S, Hkv·dk] keys */
     struct matrix v;        /* [S, Hkv·dv] values */
     struct matrix narrow;   /* [T, channels] in latent attention: the narrow vectors from which q,
-                             * or k and v, are made; with copies of the stream: the numbers that
-                             * weight the copies */
+                             * or k and v, are made; in mixers: the narrow vectors from which steps
+                             * or gates are made; with copies of the stream: the numbers that weight
+                             * the copies */
     struct matrix k_plain;  /* [T, H·first] in latent attention: the channels of keys that are not
                              * rotated */
     struct matrix k_rotary; /* [T, components] in latent attention: the rotated channels of keys,
@@ -59,14 +61,15 @@ struct scratch {
     struct matrix joined;   /* [1, 3C] q, k and v of one token, computed by one product */
     struct matrix context;  /* [T, H·dv] contexts of the heads */
     struct matrix sinks;    /* [T, H] the share of the softmax that each head's sink gets */
-    struct matrix out;      /* [T, C] the output of attention, then of the MLP */
+    struct matrix out;      /* [T, C] the output of the current sublayer */
     struct matrix hidden;   /* [T, I] hidden channels */
-    struct matrix up;       /* [T, I] up, in a gated MLP */
-    struct matrix active;   /* [T, I] the input of an MLP's last matrix: `hidden`, or memory that a
-                             * tap lent */
-    struct matrix router;   /* [T, E] logits of the experts */
-    struct matrix experts;  /* [T, E] weights of the experts */
-    struct matrix gathered; /* [T, C] the input of one expert, then its output */
+    struct matrix up;       /* [T, I] the output of the up projection in a gated MLP */
+    struct matrix active;  /* the input of the sublayer's last matrix: [T, H·dv] contexts or [T, I]
+                             * hidden channels, perhaps in memory that a tap lent */
+    struct matrix router;  /* [T, E] logits of the experts */
+    struct matrix experts; /* [T, E] weights of the experts */
+    struct matrix gathered; /* [T, C] the rows that chose an expert; expert_out: the output of the
+                             * expert for these rows */
     struct matrix expert_out;
     struct matrix rotations; /* [T, rotated channels] cosines and sines of the rotary embedding */
     struct matrix local;     /* [T, rotated channels] cosines and sines of config.rotary_local */
@@ -75,8 +78,8 @@ struct scratch {
     struct attention_maps maps;
     /* keys: [L] the buffers of k and v of each layer (NULL: no layer borrows keys, and all layers
      * share `k` and `v`). given: [T, L·channels] the extra input of each layer, made from the
-     * embedding. beside: [T, C] the input of the experts, if it differs from the input of the
-     * MLP. */
+     * embedding. beside: [T, C] the input of the experts, if it differs from the input of the MLP;
+     * with latent experts: their input, then the sum of their outputs [T, 2 · latent]. */
     struct layer_keys *keys;
     struct matrix given, beside;
     /* copies: [T, N·C] the copies of the stream. before: [1, N·C] the copies of one token before
@@ -84,8 +87,9 @@ struct scratch {
     struct matrix copies, before;
     /* gate, gated: the gate, and the context multiplied by it [T, H·dv], in gated attention and in
      * mixers. The other matrices are only for mixers. unmixed, mixed: the input and the output of
-     * the convolution, with q, k and v side by side. steps, decays, strengths: numbers for each
-     * token. taps: the taps and biases of the convolution [taps + 1, channels]. */
+     * the convolution, with q, k and v side by side. steps, decays, strengths: the step sizes, the
+     * decays and the strengths of each token (mixer.c). taps: the taps and biases of the
+     * convolution [taps + 1, channels]. */
     struct matrix gate, gated, unmixed, mixed, steps, decays, strengths, taps;
     struct mixer_memory *mixers;        /* NULL: the model has no mixers */
     struct attention_memory *attention; /* [thread] memory of attention, then [thread] more for
@@ -111,7 +115,7 @@ struct pass {
                     * run to the end */
     bool attended; /* scratch.context is already computed: the layer starts after its attention */
     struct dropout dropout;
-    const struct edits *edits;           /* edits of the run; NULL: there are none */
+    const struct edits *edits;           /* edits of the run; NULL: the run has no edits */
     const struct edit_token *edit_token; /* the token that all rows belong to; NULL: each row is a
                                           * token */
     struct scratch scratch;
@@ -168,7 +172,8 @@ enum pass_state pass_product(struct pass *pass, struct slot slot, struct matrix 
 enum pass_state pass_norm(struct pass *pass, struct slot slot, struct matrix y, struct matrix x);
 
 /* Apply edits to a value. If the value is watched, announce it for each text of the batch; with a
- * cache, only the new tokens are announced. Fails if an announced number is not finite. */
+ * cache, only the new tokens are announced. Fails if an announced number is not finite, unless the
+ * tap has the function `room`. */
 enum pass_state tap_rows(struct pass *pass, enum site site, size_t layer, struct matrix rows);
 
 /* Announce a value as tap_rows does, but apply no edits. */
@@ -190,7 +195,7 @@ int tap_show(struct pass *pass, enum site site, size_t layer, size_t text, struc
 /* Whether a pass continues after a site: PASS_ON, or PASS_OVER if no later value is needed. */
 enum pass_state pass_after(const struct pass *pass, enum site site, size_t layer);
 
-/* Where a pass fails, for the error message. */
+/* The position at which a pass fails, for the error message. */
 struct pass_position {
     enum site site;
     size_t layer;
@@ -217,7 +222,7 @@ enum pass_state pass_check_rows(struct pass *pass, enum site site, size_t layer,
 bool pass_watches(const struct pass *pass, enum site id, size_t layer);
 bool pass_goes_to(const struct pass *pass, enum site id, size_t layer);
 
-/* The indices first … first + count - 1. */
+/* A range of indices: first … first + count - 1. */
 struct span {
     size_t first, count;
 };
@@ -237,26 +242,27 @@ size_t pass_heads_of(const struct pass *pass, enum site site, size_t layer);
  * the cache of its source. NULL: there is no cache. */
 struct cache *pass_cache(const struct pass *pass, size_t text);
 
-/* The precision of attention in this pass: bf16 if attention is dense and matrices are rounded to
- * pairs; else float32. */
+/* The precision of attention in this pass: bf16 if attention is dense and the weights are rounded
+ * to bf16 and multiplied as pairs; else float32. */
 enum precision pass_attention_precision(const struct pass *pass);
 
 /* --- the embedding: forward.c ----------------------------------------------------------------- */
 
-/* Add the embeddings of segments and positions to the rows that embed_tokens gives; `past` tokens
- * of the text come before these rows. */
+/* Add the embeddings of segments and positions to the rows that embed_tokens computes; `past`
+ * tokens of the text come before these rows. */
 void embed_places(struct weights *weights, const struct config *config, const struct stack *stack,
                   const struct text *text, size_t past, struct matrix rows);
 
 /* --- mixtures: mixture.c ------------------------------------------------------------------- */
 
-/* Remove the best expert from `left`, and return its index. near [E] becomes the softmax of `left`
- * over the best expert and the experts that are near it; other experts get 0. */
+/* scratch.out [T, C] = for each row of x [T, C], the sum of the outputs of its chosen experts times
+ * their weights, plus the output of the shared expert if the mixture has one. Announces ln_experts,
+ * router, expert_weights and shared_out. */
 enum pass_state mixture(struct pass *pass, const struct mlp_rule *rule, size_t layer,
                         struct matrix x);
 
-/* Remove the best expert from `left`, and return its index. near [E] becomes its softmax among
- * experts that are near it. */
+/* Remove the best expert from `left`, and return its index. near [E] becomes the softmax of `left`
+ * over the best expert and the experts that are near it; other experts get 0. */
 size_t mixture_choose_one(const struct mixture *m, float *near, float *left, const float *logits);
 
 /* gate = min(gate, clamp); up is limited to the range from -clamp to clamp, then up_offset is
@@ -287,8 +293,9 @@ enum pass_state gate_context(struct pass *pass, enum gate gate, size_t layer, st
 /* Append the layer's keys and values to the caches of texts. */
 void attention_store(struct pass *pass, const struct head_rule *heads, size_t layer);
 
-/* scratch.context [T, H·dv] = softmax(rule(q · kᵀ)) · v for each head. The context is not computed
- * if neither it nor a later value is needed. Announces the sites from scores to context. */
+/* scratch.context [T, H·dv] = weights · v for each head, with weights = softmax(rule(q · kᵀ)) in
+ * dense attention. The context is not computed if neither it nor a later value is needed. Announces
+ * the sites from scores to context. */
 enum pass_state attention(struct pass *pass, const struct sublayer *s, size_t layer);
 
 /* Return how many bytes threads need for a text with `queries` queries and `keys` keys, in

@@ -74,7 +74,9 @@ static void list_buffers(struct buffer list[BUFFERS], struct scratch *s, const s
     size_t experts = c->mixture.experts, copies = stack->copies.count;
     const size_t latent = c->mixture.latent;
     const struct buffer all[BUFFERS] = {
-        {&s->x, rows, c->n_embd, c->projections ? 0 : SPARE_ROWS}, /* x may also be q and v */
+        {&s->x, rows, c->n_embd, c->projections ? 0 : SPARE_ROWS}, /* without projections, x is also
+                                                                    * q and v, which need spare
+                                                                    * rows */
         {&s->k, keys, w.k},
         {&s->v, keys, w.v, SPARE_ROWS},
         {&s->q, rows, w.q, SPARE_ROWS},
@@ -107,7 +109,7 @@ static void list_buffers(struct buffer list[BUFFERS], struct scratch *s, const s
         {&s->steps, rows, m->heads * (m->step_each ? m->d_k : 1)},
         {&s->decays, rows, m->heads * mixer_decays(m)},
         {&s->strengths, rows, m->strength ? m->heads : 0},
-        {&s->taps, m->taps + 1, values ? mixer_convolved(m) : 0}, /* the last row is biases */
+        {&s->taps, m->taps + 1, values ? mixer_convolved(m) : 0}, /* the last row has the biases */
     };
     memcpy(list, all, sizeof all);
 }

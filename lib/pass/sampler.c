@@ -97,14 +97,14 @@ static double sum(const struct candidate *candidates, size_t count, bool weighed
     return total;
 }
 
-/* Quickselect: move the first candidates to the front, in any order, up to the candidate at which
- * the sum of their amounts reaches `limit`; return the number of these candidates. Only the part
- * that contains the limit is partitioned again. */
+/* Quickselect: move the most likely candidates to the front, in any order, up to the candidate at
+ * which the sum of their amounts reaches `limit`; return the number of these candidates. Only the
+ * part that contains the limit is partitioned again. */
 static size_t take_front(struct candidate *candidates, size_t count, double limit, bool weighed)
 {
     double taken = 0; /* sum of the amounts of the candidates before `first` */
     size_t first = 0;
-    size_t end = count; /* candidates from here on are excluded */
+    size_t end = count; /* candidates from index `end` on are excluded */
     while (first < end) {
         choose_pivot(candidates + first, end - first);
         size_t pivot = first + part(candidates + first, end - first);
@@ -136,7 +136,7 @@ static size_t drop_below(struct candidate *candidates, size_t count, float logit
     return kept;
 }
 
-/* Keep the first k candidates, and all candidates that are as likely as the k-th. The k-th
+/* Keep the k most likely candidates, and all candidates that are as likely as the k-th. The k-th
  * candidate of a subset is at most as likely as the k-th of all, which allows dropping less likely
  * candidates first. */
 static size_t take_k(struct candidate *candidates, size_t count, size_t k)
@@ -150,10 +150,10 @@ static size_t take_k(struct candidate *candidates, size_t count, size_t k)
     return drop_below(candidates, count, least_logit(candidates, k), 0);
 }
 
-/* Keep the first candidates up to the one at which the sum of weights reaches the share p of all
- * weights, and at least one. Candidates whose weight is below an equal share of the remainder, 1 -
- * p, are dropped first: together they weigh less than the remainder. (Half of that share is used,
- * since sums are rounded.) */
+/* Keep the most likely candidates up to the one at which the sum of weights reaches the share p of
+ * all weights, and at least one candidate. Candidates whose weight is below an equal share of the
+ * remainder, 1 - p, are dropped first: together they weigh less than the remainder. (Half of that
+ * share is used, since sums are rounded.) */
 static size_t take_p(struct candidate *candidates, size_t count, double p)
 {
     if (p >= 1)

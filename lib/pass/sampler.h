@@ -26,10 +26,10 @@ struct sampling {
 struct sampler {
     struct sampling how;
     uint64_t state; /* state of the random numbers */
-    size_t count;   /* V: number of logits */
-    float *weights; /* [V]: weights of the last choice: 1 for the most likely token, 0 for excluded
-                     * tokens */
-    struct candidate *candidates; /* [V] */
+    size_t count;   /* number of logits, V */
+    float *weights; /* [V]: weights of the tokens in the last choice: 1 for the most likely token, 0
+                     * for excluded tokens; NULL if the temperature is 0 */
+    struct candidate *candidates; /* [V] memory for top_k and top_p */
 };
 
 /* Initialise a sampler for `count` logits. The arena owns its memory. */

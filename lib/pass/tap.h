@@ -49,7 +49,7 @@ bool watch_has(const struct watch *watch, enum site site, size_t layer);
 struct announcement {
     enum site site;
     int layer;            /* -1 for sites outside of layers */
-    size_t text;          /* index in the batch */
+    size_t text;          /* index of the text in the batch */
     struct tensor values; /* valid until the sink returns */
 };
 
@@ -109,9 +109,9 @@ struct tap {
                                   * NULL: logits are always announced */
     tap_lender lend;             /* NULL: maps are announced like other values */
     /* Returns memory for the values of a site of all texts, to which the pass may write the values
-     * before they are announced; NULL: the tap has none. A tap with this function gets values that
-     * are not checked, and the values of texts after the first from several threads at once; its
-     * sink must not fail. */
+     * before they are announced, or NULL if the tap has no such memory. If a tap has this function,
+     * its values are not checked for infinity and NaN, and several threads at once announce the
+     * values of texts after the first; its sink must not fail. */
     float *(*room)(void *context, enum site site, int layer, size_t floats);
     void *context;
 };

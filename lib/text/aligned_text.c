@@ -69,7 +69,7 @@ struct text_limits text_limits_of(size_t text_size)
 
 /* --- a text that changes ---------------------------------------------------------------------- */
 
-/* The same as struct alignment, but `unit` and `original` may exceed 32 bits. */
+/* Like struct alignment, but `unit` and `original` may exceed 32 bits. */
 struct segment {
     size_t at, start, unit, original;
 };
@@ -88,7 +88,7 @@ static void add_part(struct text_rewriter *rewriter, struct segment part, size_t
 {
     bool joins = continues(rewriter, &part);
     size_t count = size == part.unit ? 1 : units(part.unit, size);
-    /* the end of whole units, before a partial unit */
+    /* the end of the part's whole units, without a partial unit at its end */
     rewriter->next_at = part.at + count * part.unit;
     rewriter->next_start = part.start + count * part.original;
     if (joins)
@@ -131,7 +131,8 @@ static void copy(struct text_rewriter *rewriter, size_t start, size_t end)
     for (size_t from = start, next; in->part_count && from < end; from = next) {
         const struct alignment *part = part_of(in, from, &rewriter->hint);
         size_t passed = units(part->unit, from - part->at) * part->unit;
-        size_t done = from - part->at - passed; /* bytes of a split unit */
+        size_t done = from - part->at - passed; /* bytes of the unit that contains `from`, before
+                                                 * `from` */
         next = part + 1 < in->parts + in->part_count ? part[1].at : in->size;
         if (done && from - done + part->unit < next)
             next = from - done + part->unit;
@@ -182,7 +183,7 @@ int text_rewriter_finish(struct text_rewriter *rewriter, struct aligned_text *ou
     *out = *rewriter->in;
     if (!rewriter->changed && rewriter->kept.end == rewriter->in->size)
         return 0;
-    rewriter->changed = true; /* perhaps only the end of the text was dropped */
+    rewriter->changed = true; /* the end of the text may be all that was dropped */
     copy_kept(rewriter);
     if (rewriter->failed || rewriter->bytes.out_of_memory)
         return err_memory(err, rewriter->bytes.size);

@@ -32,13 +32,13 @@ struct aligned_text {
     size_t part_count; /* 0: the text equals the original text from `start` on */
 };
 
-/* The bytes [start, end). */
+/* A range of bytes, [start, end). */
 struct text_range {
     size_t start, end;
 };
 
-/* The bytes of the original text that a range was made from. `*hint` begins as 0 and speeds up
- * ascending ranges. aligned_text_find_origin() is only for a text with parts. */
+/* The bytes of the original text that a range was made from. `*hint` is 0 at first, and makes
+ * ascending ranges faster. aligned_text_find_origin() is only for a text with parts. */
 struct text_range aligned_text_find_origin(const struct aligned_text *text, struct text_range range,
                                            size_t *hint);
 
@@ -53,7 +53,7 @@ static inline struct text_range aligned_text_origin(const struct aligned_text *t
 /* Limits for the steps of a tokenizer on one text: without them, chained replacements of "a" by
  * "aaaaaaaa" would fill the memory, and patterns that backtrack in every word would take hours. */
 struct text_limits {
-    size_t size_max;   /* the most bytes of the text after a step */
+    size_t size_max;   /* maximum bytes of the text after a step */
     size_t steps_left; /* steps of backtracking that searches may still use (matcher.h) */
 };
 

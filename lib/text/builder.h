@@ -38,20 +38,25 @@ enum { EXTRA_IDS_MOST = 1000 }; /* the largest accepted value of `extra_ids` */
 /* The contents of tokenizer_config.json. A member that is null counts as absent, except in
  * `named`. */
 struct tokenizer_config {
-    const char *tokens[TOKEN_ROLES]; /* by role: a text, or an object's `content`; or NULL */
-    enum answer adds[TOKEN_ROLES];   /* add_bos_token, add_eos_token, by role */
-    enum answer prefixes;            /* add_prefix_space */
-    enum answer legacy;              /* ANSWER_NO: SentencePiece adds no blank after added tokens */
-    enum answer lowers, spaces, strips; /* do_lower_case, tokenize_chinese_chars, strip_accents */
-    enum answer splits_special;         /* split_special_tokens: special tokens in texts are treated
-                                         * as text */
-    enum answer separate;               /* separate_vocabs */
-    enum answer keeps_accents;          /* keep_accents */
-    enum answer language_ends;          /* legacy_behaviour, of NLLB */
+    const char *tokens[TOKEN_ROLES]; /* by role: the token's text, or the `content` of an object;
+                                      * NULL: no such token */
+    enum answer adds[TOKEN_ROLES];   /* by role: the keys add_bos_token, add_eos_token */
+    enum answer prefixes;            /* the key add_prefix_space */
+    enum answer legacy;              /* the key legacy; ANSWER_NO: SentencePiece adds no blank after
+                                      * added tokens */
+    enum answer lowers, spaces, strips; /* the keys do_lower_case, tokenize_chinese_chars,
+                                         * strip_accents */
+    enum answer splits_special;         /* the key split_special_tokens: special tokens in texts are
+                                         * treated as text */
+    enum answer separate;               /* the key separate_vocabs: Marian's target texts have a
+                                         * vocabulary of their own */
+    enum answer keeps_accents;          /* the key keep_accents, of ALBERT */
+    enum answer language_ends;          /* the key legacy_behaviour, of NLLB: the language's token
+                                         * comes after the text */
     long long extra_ids;                /* number of the tokens <extra_id_N> of T5; 100 if the file
                                          * does not say */
-    const char *class;                  /* tokenizer_class; "": none */
-    const char *languages[2];           /* src_lang, tgt_lang; NULL: none */
+    const char *class;                  /* the key tokenizer_class; "": none */
+    const char *languages[2];           /* the keys src_lang and tgt_lang; NULL: none */
     const char *language_codes;         /* the name of a list of languages; NULL: none */
     const char *chat_template;          /* a text in Jinja; NULL: none */
     struct added_token *listed;         /* `listed_count` tokens of added_tokens_decoder */
@@ -63,8 +68,8 @@ struct tokenizer_config {
     size_t extra_count;
 };
 
-/* Tokens as people read them, for vocabularies that write blanks as signs and bytes as numbers:
- * "▁the" is " the", "<0xE2>" is that byte. */
+/* Tokens for people, for vocabularies that write blanks as signs and bytes as numbers: "▁the" is
+ * displayed as " the", "<0xE2>" as the byte 0xE2. */
 struct display_tokens {
     struct stored_word *stored; /* `count` displayed words by id; NULL: words are displayed
                                  * unchanged */
@@ -82,17 +87,18 @@ struct tokenizer {
     struct tokenizer *source;        /* tokenizer of an encoder-decoder's source texts; NULL: the
                                       * same as for target texts */
     struct text_templates templates; /* the special tokens around texts, as the files say */
-    bool encoded_pieces;             /* the pieces that the model gets are in GPT-2's alphabet */
+    bool encoded_pieces;             /* the model gets pieces whose bytes are written in GPT-2's
+                                      * alphabet */
     struct tokenizer_config config;
     struct display_tokens display;
     struct arena arena;
 
     bool literal_special;       /* special tokens in a text are encoded as text */
-    struct text_templates used; /* the special tokens around texts that are used now; at first there
+    struct text_templates used; /* the special tokens that are now put around texts; at first, there
                                  * are none */
 };
 
-/* Fill a tokenizer from the first supported file of the folder. On failure nothing is held. */
+/* Fill a tokenizer from the first supported file of the folder. On failure, no memory is held. */
 int tokenizer_fill(struct tokenizer *tokenizer, const struct folder *folder, struct err *err);
 void tokenizer_release(struct tokenizer *tokenizer);
 
@@ -145,13 +151,14 @@ int tokenizer_config_read(struct tokenizer *tokenizer, const struct folder *fold
 enum { MODEL_TYPE_BYTES = 32 };
 int tokenizer_model_type(char type[MODEL_TYPE_BYTES], const struct folder *folder, struct err *err);
 
-/* Add the listed tokens to the present ones and, if none of them has a new id, also the tokens of
- * added_tokens.json. A token replaces a present one of the same id. */
+/* Add the tokens of added_tokens_decoder to the tokenizer's added tokens and, if none of them has a
+ * new id, also the tokens of added_tokens.json. A token replaces an added token of the same id. */
 int tokenizer_add_listed(struct tokenizer *tokenizer, const struct folder *folder, struct err *err);
 
-/* Add the listed tokens to a tokenizer.json's tokens, in the order of ids, as transformers does: a
- * token with the text of a present one replaces its properties, but a special token stays special;
- * a word keeps its id; any other token gets the next free id, whatever its id in the file is. */
+/* Add the tokens of added_tokens_decoder to the added tokens of a tokenizer.json, in the order of
+ * ids, as transformers does. A token with the text of an added token replaces its properties, but a
+ * special token stays special; a token with the text of a word gets the word's id; any other token
+ * gets the next free id, whatever its id in the file is. */
 int tokenizer_merge_listed(struct tokenizer *tokenizer, const struct folder *folder,
                            struct err *err);
 

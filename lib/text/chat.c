@@ -9,7 +9,8 @@
 #include "text/builder.h"
 #include "text/jinja.h"
 
-/* Read the template, which is NULL if there is none, and find out whether it asks for the date. */
+/* Read and parse the template, and find out whether it asks for the date. A folder without a
+ * template is refused. */
 static int read_template(struct chat *chat, const struct folder *folder,
                          const struct tokenizer *tokenizer, struct arena *arena, struct err *err)
 {

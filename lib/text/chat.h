@@ -26,12 +26,12 @@ struct chat {
 };
 
 /* Read the template of a model's folder: chat_template.jinja, else the member chat_template of
- * tokenizer_config.json (a GGUF file's template is there as well). The arena owns the texts.
- * Refused as unsupported: a folder without a template, and a template that fails on a message. If
+ * tokenizer_config.json (a GGUF file's template is there as well). The arena owns the texts. A
+ * folder without a template, and a template that fails on a message, are refused as unsupported. If
  * `begins`, a BOS that the template writes at the start is kept, else it is removed. */
 int chat_open(struct chat *chat, const struct folder *folder, const struct tokenizer *tokenizer,
               bool begins, struct arena *arena, struct err *err);
 
-/* Replace a text by the wrapped text, which is in the arena. */
+/* Replace a text by the template's output for it, which is in the arena. */
 int chat_wrap(const struct chat *chat, const char **text, size_t *size, struct arena *arena,
               struct err *err);

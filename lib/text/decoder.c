@@ -53,7 +53,7 @@ static void lossy_text_write(struct buf *out, struct buf *rest, bool last)
 
 enum { GROWTH_MAX = 64 };
 
-/* Pass a token to a step; after the last step, write it. */
+/* Pass a token to a step. If `step` is NULL, after the last step, write the token. */
 static void pass(const struct stage *step, struct token_decoder *decoder, const char *token,
                  size_t size)
 {

@@ -33,7 +33,7 @@ struct token_decoder {
         bool owes_space;
         struct buf bytes; /* adjacent byte tokens, or the rewritten token */
     } states[DECODER_STEPS_MAX];
-    struct buf rest; /* bytes that may begin a character */
+    struct buf rest; /* last bytes, which may begin a character that the next token completes */
 };
 
 void token_decoder_put(struct token_decoder *decoder, const char *token, size_t size);

@@ -21,7 +21,8 @@ enum {
 struct piece_entry { /* 64 bytes, a cache line */
     uint32_t ids[PIECE_ENTRY_TOKENS];
     uint8_t ends[PIECE_ENTRY_TOKENS];
-    uint8_t count; /* number of tokens; more than PIECE_ENTRY_TOKENS: too many */
+    uint8_t count; /* number of tokens; above PIECE_ENTRY_TOKENS: the tokens do not fit, and are not
+                    * stored */
     uint8_t size;  /* size of `bytes`; 0: nothing is stored */
     char bytes[PIECE_ENTRY_BYTES];
 };
@@ -29,14 +30,14 @@ struct piece_entry { /* 64 bytes, a cache line */
 struct piece_cache {
     struct piece_entry *entries; /* NULL: no cache, for a short text or for lack of memory */
     size_t mask;
-    struct piece_entry *last;  /* the entry used last, or NULL */
+    struct piece_entry *last;  /* the entry used last; NULL: none was used */
     struct piece_entry *entry; /* stores the tokens that are being added; NULL: they are
                                 * not stored */
     struct text_range part;    /* the range of `entry`'s bytes in the piece */
 };
 
-/* Unigram: the best path to each position of a piece. Sums are kept only for the positions after
- * the current one, steps from `base` on, a position on every best path. */
+/* Unigram: the best path to each position of a piece. Sums are kept only for positions after the
+ * current one. Steps are kept from `base` on, a position through which every best path leads. */
 struct best_ways {
     double *sums; /* sums of scores, by the low bits of a position; NaN: no path */
     size_t mask;
@@ -60,7 +61,7 @@ struct encoder {
     struct best_ways ways;
     struct text_rewriter spare; /* a rewriter whose memory the next step that changes a
                                  * piece reuses */
-    size_t hint;                /* speeds up aligned_text_origin */
+    size_t hint;                /* the hint of aligned_text_origin, 0 at first */
 };
 
 int encoder_run(struct encoder *encoder, const struct token_text *text, struct err *err);
@@ -90,7 +91,8 @@ static inline int encoder_add(struct encoder *encoder, const struct text_piece *
 }
 
 /* Add the tokens of a part of a piece from the cache and return 1; return 0 if the cache lacks the
- * part, and -1 with `err`. After 0, encoder_store stores the tokens added since, if they fit. */
+ * part, or -1 with `err` on failure. After 0, encoder_store stores the tokens added since, if they
+ * fit. */
 int encoder_add_known(struct encoder *encoder, const struct text_piece *piece,
                       struct text_range part, struct err *err);
 void encoder_store(struct encoder *encoder);

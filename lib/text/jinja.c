@@ -11,11 +11,11 @@ typedef struct jinja_node node;
 typedef struct jinja_value value;
 
 enum {
-    RANGE_MAX = 1000000, /* the most numbers in a range */
-    ARGUMENTS_MAX = 16,  /* the most arguments of a call */
+    RANGE_MAX = 1000000, /* maximum number of items of a range */
+    ARGUMENTS_MAX = 16,  /* maximum number of arguments of a call */
 };
-#define NUMBER_MAX 1000000000000000LL /* largest result; sums of a few such numbers do not
-                                       * overflow */
+/* Largest result of a calculation; sums of a few such numbers do not overflow. */
+#define NUMBER_MAX 1000000000000000LL
 
 static const value undefined = {.kind = JINJA_UNDEFINED}, none = {.kind = JINJA_NONE};
 
@@ -54,8 +54,8 @@ static bool is_stripped(struct jinja_run *run, const char *at, size_t size, valu
     return utf8_decode(&c, at, size) && unicode_kind(c) == UNICODE_SPACE;
 }
 
-/* Remove white space, or the characters in an argument, on the left side of a text (bit 1 of
- * `sides`), on its right side (bit 2), or on both sides (3). */
+/* Remove white space, or the characters in the argument `chars`, from the left side of a text
+ * (`sides` = 1), from its right side (2), or from both sides (3). */
 static value strip(struct jinja_run *run, value self, const struct arguments *given, int sides)
 {
     value text = jinja_text_of(run, self), characters = argument(given, 0, "chars");
@@ -75,7 +75,8 @@ static value strip(struct jinja_run *run, value self, const struct arguments *gi
     return run->err->kind ? undefined : jinja_text(first, (size_t)(end - first));
 }
 
-/* Changes of ASCII letters; TITLE: a capital at the start of each word. */
+/* Ways to change the case of ASCII letters. FIRST_CAPITAL, TITLE: a capital at the start of the
+ * text, or of each word; all other letters become small. */
 enum { SMALL, CAPITALS, FIRST_CAPITAL, TITLE };
 
 static bool is_letter(char c)
@@ -257,7 +258,8 @@ static value call_test(struct jinja_run *run, const char *name, value self,
 
 static value member(struct jinja_run *run, value of, value key);
 
-/* The items whose attribute passes a test, or is true; if not `passes`, the other items. */
+/* The items whose attribute passes a test or, without a test, is true. If `passes` is 0: all other
+ * items. */
 static value select_by(struct jinja_run *run, value self, const struct arguments *given, int passes)
 {
     value items = jinja_items_of(run, jinja_is_true(self) ? self : undefined),
@@ -323,7 +325,7 @@ static value namespace(struct jinja_run *run, value self, const struct arguments
     return dict;
 }
 
-/* The formatted date of the variable `strftime_now`, which has the seconds since 1970. */
+/* Format the date of the variable `strftime_now`, which has the seconds since 1970. */
 static value strftime_now(struct jinja_run *run, value self, const struct arguments *given,
                           int variant)
 {
@@ -505,7 +507,7 @@ static value slice(struct jinja_run *run, const node *n)
     value of = evaluate(run, n->a);
     value first = n->b ? evaluate(run, n->b) : none, end = n->c ? evaluate(run, n->c) : none;
     value by = n->d ? evaluate(run, n->d) : jinja_integer(1);
-    /* the result is a part of the text, not a list */
+    /* true if the result is a part of a text, not a list */
     bool cuts = of.kind == JINJA_TEXT && by.integer == 1;
     value items = cuts ? undefined : jinja_items_of(run, of);
     if ((!cuts && !items.kind) || !jinja_is_number(by) || !by.integer)
@@ -585,7 +587,7 @@ static value evaluate_call(struct jinja_run *run, const node *n)
                                    : jinja_fail(run, "expected a function");
 }
 
-/* Compare two numbers or two texts: -1, 0 or 1. */
+/* Compare two numbers or two texts. Returns a number below, equal to or above 0, as memcmp does. */
 static int order(struct jinja_run *run, value a, value b)
 {
     if (jinja_is_number(a) && jinja_is_number(b))
@@ -836,7 +838,8 @@ static void execute_for(struct jinja_run *run, const node *n)
         execute(run, n->otherwise);
 }
 
-/* The statements of the branch whose condition is true. `elif` is an `if` alone in `otherwise`. */
+/* The statements of the branch whose condition is true. An `elif` is parsed as an `if` that is the
+ * only statement in `otherwise`. */
 static const node *branch_of(struct jinja_run *run, const node *n)
 {
     bool holds = jinja_is_true(evaluate(run, n->a));

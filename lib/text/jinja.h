@@ -7,9 +7,9 @@
  *     struct jinja *template = jinja_parse("Hello {{ name }}!", 17, &arena, err);
  *     if (!template || jinja_render(&buf, template, &map, &arena, err)) ...
  *
- * An unknown filter, test, method or function is refused only when it is used: templates have much
- * that one message does not need. Unknown statements, and numbers with a fraction, are refused when
- * the template is parsed. */
+ * An unknown filter, test, method or function is refused only when it is used: templates contain
+ * much that one message does not need. Unknown statements, and numbers with a fraction, are refused
+ * when the template is parsed. */
 #pragma once
 
 #include "base/memory.h"
@@ -49,7 +49,8 @@ struct jinja_list {
 struct jinja_dict {
     struct jinja_pair *pairs; /* `count` pairs in the order in which they were set */
     size_t count;
-    size_t room;              /* pairs that fit; 0: `pairs` are the caller's and are not changed */
+    size_t room;              /* room for pairs; 0: `pairs` belong to the caller and are not
+                               * changed */
     struct hash_index *index; /* indices of pairs by their keys; NULL: there are few pairs */
 };
 
@@ -67,6 +68,7 @@ struct jinja *jinja_parse(const char *text, size_t size, struct arena *arena, st
 
 /* Append the template's text for the variables; values are made in the arena. Errors name the line;
  * an error that the template itself raises has only its message. Limits of nesting, steps and bytes
- * of values (jinja.c) refuse templates that would not end or would fill the stack or the memory. */
+ * of values (jinja_value.c) refuse templates that would not end or would fill the stack or the
+ * memory. */
 int jinja_render(struct buf *out, const struct jinja *template, const struct jinja_dict *variables,
                  struct arena *arena, struct err *err);

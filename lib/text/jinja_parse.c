@@ -9,7 +9,7 @@ typedef struct jinja_node node;
 
 enum {
     DEPTH_MAX = 200,     /* maximum nesting depth of expressions and statements */
-    NODES_MAX = 1 << 18, /* the most expressions and statements of a template */
+    NODES_MAX = 1 << 18, /* maximum number of expressions and statements of a template */
 };
 
 struct reader {
@@ -102,7 +102,7 @@ static bool expect(struct reader *reader, const char *what)
     return take(reader, what) || refuse(reader, words);
 }
 
-/* Read a name; NULL: there is none. */
+/* Read a name. If there is none, refuse the template and return NULL. */
 static const char *read_name(struct reader *reader)
 {
     skip_spaces(reader);
@@ -495,7 +495,8 @@ static char read_until_tag(struct reader *reader, node ***last)
 
 static node *read_statements(struct reader *reader, const char *const *ends, const char **end);
 
-/* Read the body of a statement up to one of its ends, and the rest of that tag. */
+/* Read the body of a statement up to the tag that begins with `end`, and read the rest of this
+ * tag. */
 static bool read_body(struct reader *reader, node **body, const char *end)
 {
     *body = read_statements(reader, (const char *const[]){end, NULL}, NULL);
@@ -606,7 +607,7 @@ static const struct statement {
     {"continue", NODE_CONTINUE, read_leave},
 };
 
-/* Read the statement of a tag; NULL: refused. */
+/* Read the statement of a tag; NULL: the statement was refused. */
 static node *read_statement(struct reader *reader)
 {
     for (size_t i = 0; i < sizeof statements / sizeof *statements; i++)

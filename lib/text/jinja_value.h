@@ -36,8 +36,8 @@ struct jinja_value jinja_fail(struct jinja_run *run, const char *format, ...)
 bool jinja_enter(struct jinja_run *run);
 bool jinja_count_step(struct jinja_run *run);
 
-/* jinja_count_bytes counts bytes that are read or written. jinja_has_room asks whether the arena
- * may give `size` more bytes. */
+/* jinja_count_bytes counts bytes that are read or written. jinja_has_room returns true if the
+ * values may grow by `size` bytes. */
 bool jinja_count_bytes(struct jinja_run *run, size_t size);
 bool jinja_has_room(struct jinja_run *run, size_t size);
 

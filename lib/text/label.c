@@ -127,8 +127,8 @@ static bool move(struct row_position *position, int offset)
 }
 
 /* Append the visible form of the part of a character that begins at a position. Returns how many
- * bytes of the token belong to it; 0: nothing was appended, because bytes of the character are
- * missing or it is invisible. */
+ * bytes of the token belong to the character; 0: nothing was appended, because bytes of the
+ * character are missing or it is invisible. */
 static size_t show_shared(struct buf *out, const struct row_position *position)
 {
     static const char first[] = "₁"; /* further numbers differ in the last byte */
@@ -151,7 +151,7 @@ static size_t show_shared(struct buf *out, const struct row_position *position)
     if (before >= size || !utf8_is_visible(character))
         return 0;
     if (utf8_width(bytes, size) == 0)
-        buf_text(out, "◌"); /* a base for a combining mark */
+        buf_text(out, "◌"); /* a base that shows a combining mark */
     buf_bytes(out, bytes, size);
     buf_bytes(out, first, sizeof first - 2);
     buf_char(out, (char)(first[sizeof first - 2] + part));
@@ -169,7 +169,7 @@ void label_token(struct buf *out, const struct token_bytes *row, size_t count, s
     bool tied = false;
     if (label_is_rest(bytes, size)) {
         start = show_shared(out, &position);
-        /* are all bytes of the token inside a character that the next token continues? */
+        /* true if all bytes of the token are inside a character that the next token continues */
         tied = !start && index + 1 < count && row[index + 1].bytes &&
                label_is_rest(row[index + 1].bytes, row[index + 1].size);
         for (size_t at = 0; at < size; at++)

@@ -1,6 +1,7 @@
 /* label.h: visible forms of tokens, safe for terminals and tables. `the` stays, a space becomes ␣,
  * a newline ↵, a tab ⇥, a no-break space ⍽; other controls and blanks, invisible characters but
- * joiners, those that change the direction of text, and invalid UTF-8 become \xNN for each byte. */
+ * joiners, characters that change the direction of text, and invalid UTF-8 become \xNN for each
+ * byte. */
 #pragma once
 
 #include "base/buf.h"
@@ -18,7 +19,7 @@ size_t label_fill(char *to, size_t capacity, const char *line);
 
 /* The bytes of a token, which may be part of a character. */
 struct token_bytes {
-    const char *bytes; /* NULL: unknown */
+    const char *bytes; /* NULL: the bytes are not known */
     size_t size;
 };
 

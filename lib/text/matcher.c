@@ -11,14 +11,14 @@
 
 enum {
     FREE_STEPS = 128,    /* a search of at most this many steps does not count against the limit */
-    STEPS_FACTOR = 4,    /* factor of the limit when the search is repeated */
-    STACK_MAX = 1 << 26, /* the most positions that a search may go back to */
+    STEPS_FACTOR = 4,    /* factor by which the limit grows when a search is repeated */
+    STACK_MAX = 1 << 26, /* maximum number of positions to which a search may go back */
     DEPTH_MAX = 64,      /* maximum nesting depth of parentheses */
 
     /* The patterns of all known models are a few hundred bytes, without calls and with few groups.
      * Oniguruma follows each call of a group, \g<name>, again: forty groups that each call the next
-     * group twice would need years. Folding the case of a pattern needs time by the square of its
-     * size, and each reference to a group by the number of groups. */
+     * group twice would need years. The time to fold the case of a pattern grows with the square of
+     * its size, and the time for each reference to a group with the number of groups. */
     PATTERN_BYTES_MAX = 8192,
     CALLS_MAX = 8,
     GROUPS_MAX = 64,
@@ -358,7 +358,7 @@ static size_t contraction_end(const struct matcher_walk *walk, size_t at, bool a
 static size_t gpt2_end(const struct matcher_walk *walk, size_t at)
 {
     size_t length = 0, last = 0;
-    size_t start = at + (walk->text[at] == ' '); /* the pattern " ?" */
+    size_t start = at + (walk->text[at] == ' '); /* a space that " ?" in the pattern matches */
     char class = start < walk->size ? class_at(walk, start, &length) : SPACE;
     if (class == SPACE)
         return spaces_end(walk, at, false);
@@ -451,7 +451,8 @@ static int next_literal(struct matcher_walk *walk, struct text_range *match)
     size_t left = walk->size - walk->at;
     if (!size || !left)
         return 0;
-    const char *found = *at == *literal ? at : memchr(at, *literal, left); /* usually not found */
+    const char *found = *at == *literal ? at : memchr(at, *literal, left); /* usually the byte is
+                                                                            * not found */
     if (found && size > 1) {
         left -= (size_t)(found - at);
         bool here = left >= size && memcmp(found, literal, size) == 0;
@@ -469,7 +470,7 @@ static size_t pass_over(const struct matcher_walk *walk, size_t at, bool wanted,
 {
     const struct matcher *matcher = walk->matcher;
     const char *text = walk->text;
-    uint32_t last = 0; /* the last character of more than two bytes, and its result */
+    uint32_t last = 0; /* the last character of more than two bytes; `last_is` is its result */
     bool last_is = false;
     for (size_t length; most && at < walk->size; at += length, most--) {
         uint32_t c = (unsigned char)text[at];
@@ -501,7 +502,8 @@ static int next_characters(struct matcher_walk *walk, struct text_range *match)
         if (at == walk->size)
             return 0;
         if (row == 1 || row == ROW_ALL || walk->at - at == row)
-            return 1; /* matches of a fixed number of characters are of ASCII, with a byte each */
+            return 1; /* a match of a fixed number of characters is ASCII: each character is one
+                       * byte */
     }
 }
 

@@ -57,18 +57,18 @@ extern const struct splitter_pattern splitter_patterns[PATTERN_COUNT];
 
 #define ROW_ALL SIZE_MAX
 
-/* A search: one of `is`, `literal`, `splitter` and `regex` is set. If all are 0, nothing is
- * searched for. */
+/* What is searched for: one of `is`, `literal`, `splitter` and `regex` is set. If all are 0, there
+ * is nothing to search for, and matcher_next must not be called. */
 struct matcher {
     bool (*is)(uint32_t character);
     bool near[0x800];    /* results of `is` for characters of one or two bytes */
     size_t row;          /* characters in a match of `is`; ROW_ALL: all adjacent characters of the
                           * kind */
-    const char *literal; /* a text of `literal_size` bytes, or NULL */
+    const char *literal; /* a text of `literal_size` bytes; NULL: none */
     size_t literal_size;
     enum splitter_kind splitter;
     struct regex *regex; /* owned; threads may share it */
-    const char *pattern; /* the pattern's name in splitter_patterns, or NULL */
+    const char *pattern; /* the pattern's name in splitter_patterns; NULL: it has no name */
 };
 
 struct matcher_walk {
@@ -97,7 +97,7 @@ int matcher_next(struct matcher_walk *walk, struct text_range *match, struct err
 
 void matcher_walk_release(struct matcher_walk *walk);
 
-/* Append a text with every match replaced; true if there was one. If a search needs too many steps,
- * the rest is not changed. */
+/* Append a text with every match replaced; true if there was a match. If a search needs too many
+ * steps, the rest of the text is not changed. */
 bool matcher_replace(const struct matcher *matcher, struct buf *out, const char *text, size_t size,
                      const char *content, size_t content_size);

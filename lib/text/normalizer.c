@@ -14,7 +14,7 @@ enum row_index {
     ROW_NFKD,
     ROW_APPEND = 8,
     ROW_BERT = 12,
-    TYPE_COUNT, /* the rows before are types of tokenizer.json */
+    TYPE_COUNT, /* the rows before this value are types of tokenizer.json */
     ROW_CLEAN = TYPE_COUNT,
     ROW_CHINESE,
     ROW_ACCENTS,
@@ -68,8 +68,7 @@ static int clean(char bytes[CHANGE_BYTES], uint32_t c)
     return 1;
 }
 
-/* Put spaces around Chinese characters, which are in the same blocks as in Hugging
- * Face's library. */
+/* Put spaces around Chinese characters. The blocks are the same as in Hugging Face's library. */
 static int space_chinese(char bytes[CHANGE_BYTES], uint32_t c)
 {
     static const struct unicode_range blocks[] = {
@@ -245,8 +244,8 @@ static int encode_bytes(const struct stage *step, struct text_rewriter *rewriter
  * a zero. tokenizer.json has it in base64. */
 
 enum {
-    SIZE_BYTES = 4,     /* bytes of the number before the trie, which is the trie's size */
-    GRAPHEME_BYTES = 6, /* in graphemes from this size on, only single characters are mapped */
+    SIZE_BYTES = 4,     /* bytes of the number before the trie: the size of the trie in bytes */
+    GRAPHEME_BYTES = 6, /* graphemes of this many bytes or more are mapped character by character */
 };
 
 #define VALUE_BIT (1u << 31) /* set in a unit of the trie that is a value, not a byte */
@@ -279,8 +278,9 @@ static bool ends_key(uint32_t unit)
     return unit >> 8 & 1;
 }
 
-/* The replacement of the shortest or longest key with which some bytes begin, or NULL; `*taken`
- * gets the number of bytes of the key. */
+/* Find the shortest or longest key with which some bytes begin. Returns its replacement, of
+ * `*found_size` bytes, and sets `*taken` to the size of the key. NULL: the bytes begin with no
+ * key. */
 static const char *find(const struct charsmap *map, const char *bytes, size_t size, bool longest,
                         size_t *taken, size_t *found_size)
 {
@@ -355,8 +355,8 @@ static size_t bytes_after(unsigned char first)
     return first < 0x80 ? 0 : first < 0xC2 ? SIZE_MAX : first < 0xE0 ? 1 : first < 0xF0 ? 2 : 3;
 }
 
-/* True if a key ends inside a character. Goes from node to node, each at most once for every number
- * of bytes that its character still lacks: a trie from a file may lead back to its own nodes. */
+/* True if a key ends inside a character. Visits each node at most once for every number of bytes
+ * that the character still lacks, since a trie from a file may have cycles. */
 static bool splits_character(const struct charsmap *map, uint32_t *queue, uint8_t *visited,
                              size_t nodes)
 {

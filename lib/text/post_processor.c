@@ -121,7 +121,8 @@ static int check_special(const struct json *token, struct err *err)
 }
 
 /* Read a part of a template: {"SpecialToken": {"id": "<s>", "type_id": 0}}, or {"Sequence": {"id":
- * "A", "type_id": 0}} for a text. `*special` is the name of the token, or NULL. */
+ * "A", "type_id": 0}} for a text. `*special` is set to the name of the token, or to NULL for a
+ * text. */
 static int read_part(struct template_part *out, const char **special, const struct json *part,
                      struct err *err)
 {
@@ -148,7 +149,8 @@ static int read_part(struct template_part *out, const char **special, const stru
     return 0;
 }
 
-/* Read the parts of a template. In a pair, TEMPLATE_UNLISTED is refused only when it is encoded. */
+/* Read the parts of a template. In a pair, a token without ids (TEMPLATE_UNLISTED) is refused only
+ * when the pair is encoded. */
 static int read_parts(struct text_template *template, bool is_pair, const struct json *list,
                       const struct json *specials, struct err *err)
 {
@@ -217,8 +219,8 @@ const struct stage_kind post_processors = {"processors", rows, sizeof rows / siz
 
 /* --- add_bos_token and add_eos_token ---------------------------------------------------------- */
 
-/* If `wanted`, insert a token at `at`, unless it is at `present` already or there is no room; else
- * remove it at `present`. */
+/* If `wanted`, insert a token at index `at`, unless it is at index `present` already or there is no
+ * room. Otherwise remove the token from index `present`, if it is there. */
 static void set_token(struct text_template *template, size_t at, size_t present,
                       struct template_part token, bool wanted)
 {

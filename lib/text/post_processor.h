@@ -32,7 +32,7 @@ extern const struct text_templates text_templates_plain;
 /* The number of tokens before the text of a template; the text is the next part. */
 size_t text_template_before(const struct text_template *single);
 
-/* If `wanted`, make a token the first of the templates or, if `last`, the last; else remove it
- * there. In a pair, do so at each text. For `add_bos_token` and `add_eos_token` of a
- * tokenizer_config.json. */
+/* If `wanted`, make the token `id` the first token of the templates or, if `last`, the last token;
+ * otherwise remove it from there. In a pair, do so at each text. Used for `add_bos_token` and
+ * `add_eos_token` of a tokenizer_config.json. */
 void text_templates_set(struct text_templates *templates, uint32_t id, bool wanted, bool last);

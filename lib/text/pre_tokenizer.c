@@ -74,7 +74,7 @@ static int split(const struct stage *step, struct encoder *encoder, const struct
 
 /* --- changing --------------------------------------------------------------------------------- */
 
-/* Begin a changed text in the memory of an earlier one, if there is any. */
+/* Begin a changed text, in the memory of an earlier changed text if there is any. */
 static struct text_rewriter begin(struct encoder *encoder, const struct text_piece *piece)
 {
     struct text_rewriter rewriter = encoder->spare;
@@ -100,8 +100,8 @@ static int pass_changed(const struct stage *step, struct encoder *encoder,
     return failed;
 }
 
-/* Put `content` before a piece that lacks it, as `prepend` says; with a matcher, spaces become
- * `content` as well. */
+/* Put `content` before a piece that lacks it, if step->prepend allows it here. If the step has a
+ * matcher, also replace spaces by `content`. */
 static int put_signs(const struct stage *step, struct encoder *encoder,
                      const struct text_piece *piece, struct err *err)
 {
@@ -246,8 +246,8 @@ static void set_space_before(struct stage *step)
     step->content_size = 1;
 }
 
-/* Make up to three steps: a space before a piece, a split by GPT-2's pattern, bytes as
- * characters. */
+/* Make up to three steps: put a space before a piece, split it by GPT-2's pattern, and write its
+ * bytes as characters. */
 static int read_byte_level(struct stage_list *list, struct stage *step, const struct json *value,
                            struct err *err)
 {

@@ -382,7 +382,7 @@ int tokenizer_fill_sentencepiece(struct tokenizer *tokenizer, const struct folde
 
 /* --- models whose ids are in a vocab.json ----------------------------------------------------- */
 
-/* Read the pieces of a model. vocab.json, which was read before, has their ids. */
+/* Read the pieces of a model whose ids are in a vocab.json, which has already been read. */
 static int read_pieces(void *context, const struct file *file, struct err *err)
 {
     struct tokenizer *tokenizer = context;
@@ -410,7 +410,8 @@ static int read_both(struct tokenizer *tokenizer, const struct folder *folder, c
                   folder_read(folder, name, read_pieces, tokenizer, err));
 }
 
-/* Add the tokens that other files list and name; find the token after texts and the unknown one. */
+/* Add the tokens that other files list and name. Set `*end` to the id of the token after texts, and
+ * find the unknown token. */
 static int add_others(uint32_t *end, struct tokenizer *tokenizer, const struct folder *folder,
                       const char *vocab, struct err *err)
 {
@@ -509,8 +510,9 @@ static int find_language(uint32_t *id, const struct tokenizer *tokenizer, const 
                                  label_excerpt(language, strlen(language)));
 }
 
-/* Refuse additional special tokens that are neither words nor languages in the order of their ids,
- * unless tokens are listed with their ids: transformers gives them the next free ids. */
+/* Refuse additional special tokens that are neither words nor languages in the order of their ids:
+ * transformers would give them the next free ids. If a file lists tokens with their ids, accept
+ * all. */
 static int check_extra(const struct tokenizer *tokenizer, const struct folder *folder,
                        struct err *err)
 {

@@ -15,12 +15,13 @@
 /* --- the classes ------------------------------------------------------------------------------ */
 
 enum class_flag {
-    CLASS_MAPS = 1,    /* characters are mapped as the file says */
+    CLASS_MAPS = 1,    /* characters are mapped by the file's map of characters */
     CLASS_JOINS = 2,   /* adjacent blanks become one blank; else texts are split at white space */
-    CLASS_ALBERT = 4,  /* quotes, accents and capitals change, as tokenizer_config.json says */
+    CLASS_ALBERT = 4,  /* quotes, accents and capitals are normalized as tokenizer_config.json
+                        * says */
     CLASS_STRIPS = 8,  /* blanks before <mask> belong to it */
-    CLASS_EXTRAS = 16, /* <extra_id_N> follow the pieces, the last one first */
-    CLASS_UNUSED = 32, /* <unk_N> precede the pieces */
+    CLASS_EXTRAS = 16, /* the words <extra_id_N> follow the pieces, in descending order */
+    CLASS_UNUSED = 32, /* the words <unk_N> precede the pieces */
     CLASS_BPE = 64,    /* the file has a model of type BPE; else Unigram */
 };
 
@@ -64,8 +65,8 @@ enum class_flag {
  * out. `single`, `pair`: the tokens around a text $A and a pair $A $B; a token or text before `:1`
  * has segment 1; @en_XX stands for src_lang or, without src_lang, for en_XX. */
 static const struct sentencepiece_class {
-    const char *name, *models; /* the class without `Fast`; the values of model_type with which a
-                                * folder needs no class */
+    const char *name, *models; /* `name`: the class without `Fast`; `models`: the values of
+                                * model_type that need no class in the folder */
     const char *usual[NAMED_TOKENS];
     const char *before, *after;
     uint32_t skipped, unknown;
@@ -454,8 +455,8 @@ static int read_file(void *context, const struct file *file, struct err *err)
     return err_if(failed);
 }
 
-/* Fill the tokenizer of GPT-SW3: it has the ids of the file (sentencepiece.c), and
- * special tokens. */
+/* Fill the tokenizer of GPT-SW3, which has the ids of the file (sentencepiece.c) and special tokens
+ * of its own. */
 static int fill_sw3(struct tokenizer *tokenizer, const struct folder *folder, const char *name,
                     struct err *err)
 {

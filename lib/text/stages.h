@@ -13,7 +13,8 @@ struct text_piece;
 struct text_templates;
 struct token_decoder;
 
-/* Steps are called recursively: many of them would overflow the stack. */
+/* The maximum number of stages. Steps call each other recursively, so more could overflow the
+ * stack. */
 enum { STAGES_MAX = 256 };
 
 /* How a text is split at matches, as in Hugging Face's library. */
@@ -43,8 +44,8 @@ struct stage {
     bool stays[256];  /* by byte: true for ASCII that the step does not change */
     const struct charsmap *charsmap; /* map of Precompiled or SentencePiece; NULL: no character is
                                       * mapped */
-    const struct added_tokens *kept; /* SentencePiece: user-defined tokens among these are not
-                                      * mapped */
+    const struct added_tokens *kept; /* SentencePiece: the added tokens, of which user-defined
+                                      * tokens are not mapped */
     bool collapses;                  /* SentencePiece: drop spaces at the start and after spaces */
 
     /* members for pre-tokenizers */
@@ -57,7 +58,8 @@ struct stage {
     /* members for decoders */
     long long start, stop; /* Strip: how often `content` is removed on each side, at most */
     bool fused;            /* Strip: `start` is for all tokens together, not for each */
-    bool strips_first;     /* Metaspace: no space before the first token */
+    bool strips_first;     /* Metaspace: signs in the first token are removed, not replaced by
+                            * spaces */
     bool cleans;           /* WordPiece: remove spaces before punctuation, shorten `do not` */
     size_t growth;         /* factor by which this step and earlier steps may lengthen a token */
 };
@@ -93,7 +95,8 @@ struct stage_row {
     void (*end)(const struct stage *step, struct token_decoder *decoder);
 };
 
-/* The most bytes that stage_row.change writes; its result for a character that stays. */
+/* CHANGE_BYTES: maximum number of bytes that stage_row.change writes. CHANGE_NONE: its result for a
+ * character that does not change. */
 enum { CHANGE_BYTES = 6, CHANGE_NONE = -1 };
 
 /* A kind of stages. `begin` is called for each new step. */
@@ -131,7 +134,8 @@ int stage_read_pattern(struct stage_list *list, struct stage *step, const struct
 
 /* The settings of the normalizer of a SentencePiece model. */
 struct sentencepiece_rules {
-    const struct added_tokens *kept; /* user-defined tokens among these are not mapped */
+    const struct added_tokens *kept; /* the added tokens, of which user-defined tokens are not
+                                      * mapped */
     const unsigned char *charsmap;   /* the map of characters */
     size_t charsmap_size;
     bool collapses; /* remove spaces at both ends and repeated spaces */
@@ -162,7 +166,8 @@ struct text_piece {
     struct text_range range;
 };
 
-/* If the steps come from a single ByteLevel, add the space before texts or remove it. */
+/* If the steps come from a single ByteLevel, add the space before texts (`wanted`) or remove it;
+ * otherwise change nothing. */
 int pre_tokenizers_set_prefix(struct stage **steps, bool wanted, struct arena *arena,
                               struct err *err);
 

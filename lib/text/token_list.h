@@ -24,12 +24,13 @@ struct tokens {
     struct token *items;
     size_t count;
     size_t dropped_count;        /* number of characters of the text without a token */
-    struct token *dropped_first; /* the first dropped character, or NULL; its `id` is the index of
-                                  * the text */
+    struct token *dropped_first; /* the first dropped character, whose `id` is the index of its
+                                  * text; NULL: none was dropped */
     unsigned char *segments;     /* segment of each token of a pair of texts; NULL: there is only
                                   * one text */
     size_t second;               /* index of the first token of the second text of a pair */
-    size_t added[3];             /* special tokens before, between (of a pair) and after texts */
+    size_t added[3];             /* numbers of special tokens: before the text, between the texts of
+                                  * a pair, after the text */
 };
 
 enum { TOKEN_PORTION = 4096 }; /* maximum number of tokens that a sink gets in one call */

@@ -121,8 +121,9 @@ struct match {
     size_t end;
 };
 
-/* The longest token with which a text begins, among the tokens whose `normalized` has this value;
- * or NULL. Tokens that the model itself finds are included only if `in_model`. */
+/* The longest token with which a text begins, among the tokens whose `normalized` equals the
+ * argument; NULL: there is none. Tokens that the model itself finds are included only if
+ * `in_model`. */
 static const struct added_token *longest(const struct added_tokens *tokens, const char *text,
                                          size_t size, bool normalized, bool in_model)
 {
@@ -132,7 +133,8 @@ static const struct added_token *longest(const struct added_tokens *tokens, cons
         struct word pattern = pattern_of(token);
         if (token->normalized == normalized && token->in_model <= in_model && pattern.size &&
             pattern.size <= size &&
-            text[pattern.size - 1] == pattern.bytes[pattern.size - 1] && /* they usually differ */
+            text[pattern.size - 1] == pattern.bytes[pattern.size - 1] && /* these bytes usually
+                                                                          * differ */
             memcmp(text, pattern.bytes, pattern.size) == 0)
             return token;
     }
@@ -164,8 +166,8 @@ static bool touches_word(const struct token_search *search, const struct match *
            (match->end < search->size && unicode_is_word(kind_at(search, match->end, &length)));
 }
 
-/* Find the next match, with the white space that its token strips, back to `search->at` at most,
- * and set `search->at` to its end; false if there are no more. */
+/* Find the next match, extended by the white space that its token strips, but not to before
+ * `search->at`. Set `search->at` to the end of the match. False: there are no more matches. */
 static bool find(const struct added_tokens *tokens, struct token_search *search,
                  struct match *match)
 {

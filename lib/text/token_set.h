@@ -1,6 +1,6 @@
 /* token_set.h: all tokens of a tokenizer: the words of its vocabulary and the added tokens, such as
  * `<|endoftext|>`, which are split off before the model sees a text. As in Hugging Face's library,
- * the first match counts, and of several at one position the longest. Tokens that are not
+ * the first match counts, and the longest of several at one position. Tokens that are not
  * `normalized` are searched for in the original text; the others, in normalized form, in the
  * normalized text between them.
  *
@@ -36,7 +36,7 @@ struct added_tokens {
                                 * longest first */
     struct added_token *by_id; /* array of `count` tokens, sorted by id */
     size_t count;
-    size_t first[257];   /* index of the first item whose pattern begins with a byte */
+    size_t first[257];   /* by byte: index of the first item whose pattern begins with the byte */
     size_t count_of[2];  /* number of tokens by `normalized` */
     bool begins[2][256]; /* by `normalized`: true if a pattern begins with the byte */
 };
@@ -58,7 +58,8 @@ struct added_walk {
     void *context;
 };
 
-/* Copy the tokens to the arena. Errors: an empty token; equal ids; equal texts and patterns. */
+/* Copy the tokens to the arena. An empty token, equal ids, and equal texts with equal patterns are
+ * errors. */
 int added_tokens_init(struct added_tokens *tokens, const struct added_token *items, size_t count,
                       struct arena *arena, struct err *err);
 
@@ -73,7 +74,7 @@ const struct added_token *added_tokens_at(const struct added_tokens *tokens, con
                                           size_t size);
 const struct added_token *added_tokens_of_id(const struct added_tokens *tokens, uint32_t id);
 
-/* Compare two tokens by id, as qsort needs it. */
+/* Compare two tokens by id, for qsort. */
 int added_token_compare_ids(const void *a, const void *b);
 
 /* Read all fields of an added token but the id, {"id": 50256, "content": "<|endoftext|>", "lstrip":
@@ -92,7 +93,7 @@ int token_set_add(struct token_set *set, const struct added_token *items, size_t
                   struct err *err);
 void token_set_release(struct token_set *set);
 
-/* The bytes of the token with this id, or NULL. They are valid as long as the set. */
+/* The bytes of the token with this id, valid as long as the set; NULL: there is none. */
 const char *token_set_word(const struct token_set *set, uint32_t id, size_t *size);
 
 /* token_set_find finds the id of a token as the list of added tokens or the vocabulary's file

@@ -1,8 +1,8 @@
 /* tokenizer.h: from a text to ids and back, by the first of these files in a model's folder:
  * `tokenizer.json`; SentencePiece's `tokenizer.model` or `tokenizer.spm`; Marian's `target.spm` and
- * `source.spm`, or M2M-100's `sentencepiece.bpe.model`, with `vocab.json`; DeBERTa's `spm.model`;
- * `vocab.json`, with `merges.txt` or alone (subword/words.c); BERT's `vocab.txt`. A model without
- * any of them reads only ids.
+ * `source.spm`, with `vocab.json`; `sentencepiece.bpe.model`, with `vocab.json` (M2M-100) or alone
+ * (XLM-RoBERTa, …); DeBERTa's `spm.model`; `spiece.model` (T5, …); `vocab.json`, with `merges.txt`
+ * or alone (subword/words.c); BERT's `vocab.txt`. A model without any of them reads only ids.
  *
  *     struct tokenizer *tokenizer = NULL;
  *     if (tokenizer_open(&tokenizer, folder, err)) ...
@@ -60,7 +60,7 @@ void tokenizer_literal_special(struct tokenizer *tokenizer);
 /* Begin every text with BOS from now on; a later tokenizer_add_special replaces that. BOS is the
  * `bos_token` of the folder's tokenizer_config.json, which must be in the vocabulary, else the
  * `bos_token_id` of its config.json, else the first of <|endoftext|>, <|begin_of_text|>, <s>, <bos>
- * and [BOS], if they are in the vocabulary. Refused if there is none. */
+ * and [BOS], if they are in the vocabulary. It is an error if there is none. */
 int tokenizer_begin_texts(struct tokenizer *tokenizer, const struct folder *folder,
                           struct err *err);
 
@@ -89,9 +89,10 @@ int tokenizer_encode(const struct tokenizer *tokenizer, struct tokens *tokens, c
  * tokenizer is of the kind "words". */
 bool tokenizer_joins(const struct tokenizer *tokenizer);
 
-/* Split two texts into tokens with segments, joined by the template for pairs in use. Offsets
- * count in a token's own text; added special tokens are at the end of the text before them, or at
- * 0. The id of `dropped_first` is the index of its text. Refused unless tokenizer_joins. */
+/* Split two texts into tokens with segments, joined by the template for pairs in use. Offsets are
+ * relative to the text that has the token; added special tokens are at the end of the text before
+ * them, or at 0. The id of `dropped_first` is the index of its text. It is an error if
+ * tokenizer_joins returns false. */
 int tokenizer_encode_pair(const struct tokenizer *tokenizer, struct tokens *tokens,
                           const struct token_bytes *texts, struct arena *arena, struct err *err);
 
@@ -99,7 +100,7 @@ int tokenizer_encode_pair(const struct tokenizer *tokenizer, struct tokens *toke
 int tokenizer_encode_alone(const struct tokenizer *tokenizer, struct tokens *tokens,
                            const char *text, size_t size, struct arena *arena, struct err *err);
 
-/* The same as tokenizer_encode for a text of any size: passes all tokens to the list's sink. The
+/* Encode a text of any size as tokenizer_encode does, and pass all tokens to the list's sink. The
  * caller releases the list. */
 int tokenizer_stream(const struct tokenizer *tokenizer, struct token_list *list, const char *text,
                      size_t size, struct err *err);
@@ -136,7 +137,8 @@ struct tokenizer_facts {
                            * the pieces */
     const char *kind;     /* "words", "byte-level BPE", … */
     const char *gap;      /* the text between two tokens when they are joined: "" or a space */
-    const char *prefix;   /* the prefix of WordPiece's tokens that continue a word, "##"; or NULL */
+    const char *prefix;   /* the prefix of WordPiece's tokens that continue a word, "##"; NULL:
+                           * none */
     long long truncation; /* tokens to which other programs truncate a text; 0: no limit */
     bool pads;            /* other programs pad short texts; this one neither truncates nor pads */
     const struct added_tokens *added;

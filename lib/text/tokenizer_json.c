@@ -236,7 +236,9 @@ int tokenizer_normalize_token(struct tokenizer *tokenizer, struct added_token *t
 {
     struct text_rewriter rewriters[2] = {0};
     const struct aligned_text text = {.bytes = token->bytes, .size = token->size};
-    enum { MORE_BYTES = 1024 }; /* stricter than text_limits_of, since a file may have many
+    enum {
+        MORE_BYTES = 1024
+    }; /* stricter than text_limits_of, since a file may have many
                                  * tokens */
     const size_t most = TEXT_GROWTH * token->size + MORE_BYTES;
     struct text_limits limits = text_limits_of(token->size);

@@ -58,8 +58,8 @@ static const char *const roberta_tokens[NAMED_TOKENS] = {"<s>",   "</s>", "<unk>
 static const char *const deberta_tokens[NAMED_TOKENS] = {"[CLS]", "[SEP]", "[UNK]", "[SEP]",
                                                          "[PAD]", "[CLS]", "[MASK]"};
 
-/* Classes of transformers that read merges.txt, without `Fast`, and how they split texts: as GPT-2
- * if the class does not say, or if there is none. */
+/* Classes of transformers that read merges.txt, without `Fast`, and how they split texts. A folder
+ * without a class, and a class that does not say, split texts as GPT-2 does. */
 static const struct merges_class {
     const char *name;
     int pattern;

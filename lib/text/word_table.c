@@ -175,7 +175,7 @@ struct word_reader {
     struct word_table *table;
     struct json_cursor at;
     char kind;       /* '{': words with ids; '[': words in the order of ids */
-    size_t id_limit; /* the largest id in a file of this size */
+    size_t id_limit; /* the largest id that a file of this size may have */
     size_t file_bytes;
     const char *limit;                /* the end of the memory for the words' bytes */
     struct word_entry entries[AHEAD]; /* a ring of words that are not yet entered */
@@ -202,7 +202,7 @@ static int refuse_value(struct word_reader *reader, const char *expected)
     struct json *value = NULL;
     bool is_number = json_cursor_kind(&reader->at) == '0';
     struct json_span span = json_cursor_value(&reader->at);
-    if (is_number) /* as the file writes it: 1e3, 1.0 */
+    if (is_number) /* show a number as the file writes it: 1e3, 1.0 */
         err_set(reader->err, "expected %s, found %s", expected,
                 label_excerpt(span.bytes, span.size));
     else if (json_parse(&value, span.bytes, span.size, reader->err) == 0)
@@ -243,7 +243,8 @@ static struct json_span write_word(struct word_reader *reader, struct stored_wor
     bool known =
         table->form == WORD_BYTES && byte_alphabet_decode(bytes, &decoded, bytes, size) == size;
     if (!known && table->form == WORD_BYTES)
-        json_unescape(bytes, word); /* again: decoding overwrote the beginning */
+        json_unescape(bytes, word); /* decode the escapes again: byte_alphabet_decode overwrote the
+                                     * beginning */
     *stored = (struct stored_word){
         .start = (uint32_t)table->used_bytes,
         .size = (uint32_t)(known ? decoded : size) & WORD_BYTES_MAX,
@@ -425,9 +426,8 @@ static bool is_itself(uint32_t c)
            c != SOFT_HYPHEN;
 }
 
-/* long_signs contains, for each character from U+0080 on, the byte + 1 that the character
- * represents; 0: none. is_plain is true, for each form, for bytes of a JSON text that are copied
- * unchanged. */
+/* long_signs: for each character from U+0080 on, the byte + 1 that it represents; 0: none.
+ * is_plain: by form and byte, true for bytes of a JSON text that are copied unchanged. */
 static uint16_t long_signs[FIRST_OTHER + OTHERS - 0x80];
 static bool is_plain[WORD_TEXT + 1][256];
 
@@ -495,7 +495,8 @@ const char *word_signs_read(char **out, const char *limit, const char *text, con
 {
     const bool *plain = is_plain[form];
     bool blank = form == WORD_BYTES && *out < limit && end - text > 1 && memcmp(text, "Ġ", 2) == 0;
-    **out = ' '; /* without a branch: many words begin with a space, many do not */
+    **out = ' '; /* without a branch, which would be hard to predict: many words begin with a space,
+                  * many do not */
     *out += blank;
     text += 2 * blank;
     for (unsigned sign; *out < limit; *(*out)++ = (char)(sign - 1)) {
@@ -514,7 +515,8 @@ size_t byte_alphabet_decode(char *out, size_t *out_size, const char *text, size_
     const unsigned char *bytes = (const unsigned char *)text;
     size_t at = 0, used = 0;
     for (;; at += 2) {
-        while (at < size && bytes[at] > ' ' && bytes[at] < HIGH_FIRST) /* the usual case */
+        while (at < size && bytes[at] > ' ' && bytes[at] < HIGH_FIRST) /* most bytes are visible
+                                                                        * ASCII */
             out[used++] = text[at++];
         unsigned sign = size - at < 2 ? 0 : long_sign(bytes + at);
         if (!sign)
@@ -568,7 +570,7 @@ struct walker {
     uint32_t node, id;
 };
 
-/* Begin with the next word; false if there are no more. */
+/* Let a walker begin with the next word; false if there are no more words. */
 static bool begin_word(struct walker *walker, const struct word_table *words, uint32_t *next_id)
 {
     while (*next_id < words->size) {
@@ -584,7 +586,7 @@ static bool begin_word(struct walker *walker, const struct word_table *words, ui
     return false;
 }
 
-/* Move to the node after the next byte; add it if it is new. */
+/* Move a walker to the node after its next byte; add the node if it is new. */
 static int step_walker(struct word_trie *trie, struct walker *walker, struct err *err)
 {
     if (trie->count == NODES_MAX)

@@ -26,13 +26,13 @@
 enum {
     WORD_ID_MAX = 10000000, /* the largest id that a vocabulary may use */
     WORD_TABLE_BYTES = 16,  /* estimated memory of a table for each word, without its bytes */
-    WORD_BYTES_MAX = (1 << 30) - 1, /* the most bytes of all words together */
+    WORD_BYTES_MAX = (1 << 30) - 1, /* maximum bytes of all words together */
 };
 
 enum word_form {
     WORD_ABSENT, /* no word has the id */
-    WORD_BYTES,  /* written in GPT-2's alphabet */
-    WORD_TEXT,   /* the text itself */
+    WORD_BYTES,  /* the word is written in GPT-2's alphabet */
+    WORD_TEXT,   /* the word is written as its text */
 };
 
 /* A word, whose bytes are borrowed. */
@@ -65,7 +65,7 @@ struct word_table {
 
 /* Read a vocabulary, {"word": id}, ["word", …] or [["word", score], …], from a file of `file_bytes`
  * bytes; with WORD_TEXT its words are texts, not written in GPT-2's alphabet. On failure, as for an
- * id that is no integer or too large for the file, or a word or id that occurs twice, nothing is
+ * id that is no integer or too large for the file, or a word or id that occurs twice, no memory is
  * held. */
 int word_table_read(struct word_table *table, struct json_cursor words, enum word_form form,
                     size_t file_bytes, struct err *err);
@@ -111,7 +111,7 @@ static inline void word_table_prefetch(const struct word_table *table, uint64_t 
 bool word_table_find_written(const struct word_table *table, const char *text, size_t size,
                              char *scratch, uint32_t *id);
 
-/* The bytes of the word with this id, or NULL. They are valid as long as the table. */
+/* The bytes of the word with this id, valid as long as the table; NULL: there is none. */
 const char *word_table_word(const struct word_table *table, uint32_t id, size_t *size);
 
 /* --- the byte alphabet ------------------------------------------------------------------------ */
@@ -128,7 +128,7 @@ size_t byte_alphabet_decode(char *out, size_t *out_size, const char *text, size_
 const char *word_signs_read(char **out, const char *limit, const char *text, const char *end,
                             enum word_form form);
 
-/* The character of a byte in GPT-2's alphabet. */
+/* The character that represents a byte in GPT-2's alphabet. */
 uint32_t byte_alphabet_sign(unsigned char byte);
 
 /* --- the trie --------------------------------------------------------------------------------- */
@@ -147,7 +147,7 @@ struct word_trie {
     size_t longest; /* the size of the longest word in bytes */
 };
 
-/* Build the trie of all words that are not empty. On failure nothing is held. */
+/* Build the trie of all words that are not empty. On failure, no memory is held. */
 int word_trie_init(struct word_trie *trie, const struct word_table *words, struct err *err);
 void word_trie_release(struct word_trie *trie);
 

@@ -1,4 +1,5 @@
-/* train_step.c: a training step is a pass, and the walk back from its loss (pass/back.h). */
+/* train_step.c: a training step: a forward pass, and the backward pass from its loss
+ * (pass/back.h). */
 #include "train/train_step.h"
 
 #include <math.h>

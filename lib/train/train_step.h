@@ -1,5 +1,5 @@
-/* train_step.h: a pass over a batch of texts of one length, and the walk back from its loss
- * (pass/back.h). The gradients of several batches are summed.
+/* train_step.h: a forward pass over a batch of texts of one length, and the backward pass from its
+ * loss (pass/back.h). The gradients of several batches are summed.
  *
  *     struct train_step_plan plan = {&machine, &new_model, 16, 64, 0.1f};
  *     if (train_step_open(&step, &plan, err)) ...
@@ -40,18 +40,18 @@ float *parameter_of(const struct parameters *parameters, const struct new_model_
 
 struct train_step_plan {
     struct machine *machine;
-    struct new_model *new_model; /* the passes do not modify it */
-    size_t texts;                /* texts in a batch */
-    size_t tokens;               /* tokens in a text */
+    struct new_model *new_model; /* the model that is trained; passes do not modify it */
+    size_t texts;                /* number of texts in a batch */
+    size_t tokens;               /* number of tokens in a text */
     float dropout; /* rate of dropout of attention weights, outputs of sublayers and embeddings; 0:
                     * no dropout */
 };
 
 struct train_batch {
-    const uint32_t *ids;           /* [texts, tokens] */
+    const uint32_t *ids;           /* [texts, tokens] ids of the tokens */
     const uint32_t *targets;       /* [texts, tokens] the id to predict at each position, or
                                     * BACK_NO_TARGET */
-    const unsigned char *segments; /* [texts, tokens] segments of the tokens; NULL: all segments are
+    const unsigned char *segments; /* [texts, tokens] segment of each token; NULL: all segments are
                                     * 0 */
     const uint32_t *sources;       /* [texts, source_tokens] ids of the sources, for a model with an
                                     * encoder */
@@ -67,14 +67,14 @@ struct train_step {
     struct train_step_plan plan;
     const struct config *config;
     struct parameters weights, gradients;
-    float **tensors;      /* the gradient of each tensor of `model`, in the order
-                           * of weights_tensor */
+    float **tensors;      /* the gradient of each tensor of `model`, by the index that
+                           * weights_tensor returns; NULL: the tensor is not trained */
     struct weights model; /* the weights in the form that a pass uses */
     size_t rows;          /* number of rows of all texts: texts · tokens */
     struct text *texts;
-    double *losses;             /* [rows] the loss of each row */
-    struct arena kept, scratch; /* memory of one step: `kept` for the tape, `scratch` for the pass
-                                 * and the walk back */
+    double *losses;             /* [rows] the loss of each row with a target */
+    struct arena kept, scratch; /* memory of one step: `kept` for the tape, `scratch` for the
+                                 * forward and the backward pass */
     struct arena arena;
 };
 
@@ -82,14 +82,15 @@ struct train_step {
  * supported. */
 int train_step_check(const struct config *config, struct err *err);
 
-/* What a model learns to predict: the next token; tokens that a mask hides; the text that belongs
- * to a source; the class of a text or, if the model has one class, a number. */
+/* The task of training: TRAIN_NEXT predicts the next token; TRAIN_MASKED the tokens that a mask
+ * hides; TRAIN_PAIRS the text that belongs to a source; TRAIN_CLASSES the class of a text or, if
+ * the model has one class, a number. */
 enum train_objective { TRAIN_NEXT, TRAIN_MASKED, TRAIN_PAIRS, TRAIN_CLASSES };
 
 enum train_objective train_objective_of(const struct config *config);
 
-/* Allocate all memory of the steps, with gradients of 0. It is an error if texts are longer than
- * the model's positions. */
+/* Allocate all memory of the steps, with gradients of 0. It is an error if texts have more tokens
+ * than the model has positions. */
 int train_step_open(struct train_step *step, const struct train_step_plan *plan, struct err *err);
 void train_step_release(struct train_step *step);
 

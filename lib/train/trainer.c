@@ -196,7 +196,7 @@ double adamw_norm(const struct parameters *gradients)
     return sqrt(sum_lanes(lanes));
 }
 
-/* An update of all weights, tensor by tensor. */
+/* The state of an AdamW step, which updates the weights tensor by tensor. */
 struct update {
     const struct adamw *adamw;
     const struct parameters *gradients;
@@ -281,7 +281,7 @@ double trainer_setting_value(const struct trainer_settings *settings,
 
 /* --- training --------------------------------------------------------------------------------- */
 
-/* Random numbers depend on the seed, on one of these purposes, and on an index. */
+/* Purposes of random numbers, which depend on the seed, the purpose and an index. */
 enum { KEY_TEXTS, KEY_DROPS, KEY_HELD_OUT, KEY_DRILLS, KEY_MASKS };
 
 enum { TEST_BATCHES = 8 };
@@ -324,8 +324,8 @@ void trainer_release(struct trainer *trainer)
     *trainer = (struct trainer){0};
 }
 
-/* Return the learning rate of a step, of which the first is 1: linear warm-up, then half a cosine
- * down to a tenth of the rate. */
+/* Return the learning rate of step `step`, counted from 1: linear warm-up, then half a cosine down
+ * to a tenth of the rate. */
 static double rate_of(const struct trainer_settings *s, long long step)
 {
     const double floor = 0.1;
@@ -679,8 +679,8 @@ static int read_optimizer(struct trainer *trainer, const struct folder *folder, 
     return failed;
 }
 
-/* training.json is renamed last. If saving is interrupted before, the hashes in the old one do not
- * match the files. */
+/* training.json is renamed last. If saving is interrupted before that, the hashes in the old
+ * training.json do not match the files. */
 int train_checkpoint_write(const struct trainer *trainer, const struct new_model *new_model,
                            const struct buf *log, const struct target_folder *target,
                            struct err *err)
@@ -705,9 +705,9 @@ int train_checkpoint_write(const struct trainer *trainer, const struct new_model
     return err_if(failed);
 }
 
-/* Read weights of all types of dtype_is_weight, from any number of files. If the model is a
- * classifier and the files have none, its head keeps its initial numbers, except that the dense
- * layer of a BERT head is the pooler of the files. */
+/* Read weights of any type that dtype_is_weight accepts, from any number of files. If the model is
+ * a classifier and the files have no classifier, its head keeps its initial numbers, except that
+ * the dense layer of a BERT head becomes the pooler of the files. */
 int train_checkpoint_weights(struct new_model *new_model, const struct folder *folder,
                              struct err *err)
 {
@@ -731,7 +731,7 @@ int train_checkpoint_weights(struct new_model *new_model, const struct folder *f
         if (is_new && slot.id <= SLOT_TRANSFORM_BIAS && config->end == END_POOLED)
             slot.id += SLOT_POOLER - SLOT_TRANSFORM;
         const struct parameter_info info = weights_parameter_of(&weights, slot);
-        /* the tensor in the files belongs to a head that predicts words */
+        /* whether the tensor with this slot in the files belongs to a head that predicts words */
         const bool has_other = is_new && slot.id >= SLOT_TRANSFORM;
         if (info.entry && !has_other)
             dtype_to_float(to->data, info.entry->data, info.entry->dtype, to->count);

@@ -33,7 +33,7 @@ struct dataset_split {
 };
 
 /* The position of a pair in the ids: its source begins at `first`, and its text follows the source.
- * A labelled text is stored as a source that one id follows, its label. */
+ * A labelled text is stored as a source, followed by its label as one id. */
 struct dataset_pair {
     uint32_t first, source_count, count;
 };
@@ -45,8 +45,9 @@ struct dataset {
     size_t start_count;
     struct dataset_pair *pairs; /* [pair_count] */
     size_t pair_count;
-    size_t longest, longest_source; /* number of tokens of the longest text of a pair, without its
-                                     * first token, and of the longest source */
+    size_t longest, longest_source; /* maximum number of tokens of a text of a pair, without its
+                                     * first token, or of a labelled text; and maximum number of
+                                     * tokens of a source */
     const unsigned char *segments;  /* [count] segments of the tokens of labelled texts; NULL: texts
                                      * have no labels */
     struct buf id_bytes, start_bytes, pair_bytes, segment_bytes; /* memory of the ids and of the
@@ -73,8 +74,9 @@ int dataset_add_labelled(struct dataset *dataset, const uint32_t *ids,
                          struct err *err);
 
 /* Set the length of texts, and hold out a share of the lines or pairs, at least one, at the end. It
- * is an error if fewer than two lines begin at least `tokens` + 1 tokens before the end. With
- * pairs, it is an error if there are fewer than two, or if one is longer than `tokens`. */
+ * is an error if fewer than two lines begin at least `tokens` + 1 tokens before the end. With pairs
+ * or labelled texts, it is an error if there are fewer than two, or if one is longer than
+ * `tokens`. */
 int dataset_finish(struct dataset *dataset, size_t tokens, double held_out, struct err *err);
 void dataset_release(struct dataset *dataset);
 
@@ -98,8 +100,8 @@ int adamw_alloc(struct adamw *adamw, const struct new_model *new_model, struct a
 /* Return √Σ g² over the gradients of all parameters. */
 double adamw_norm(const struct parameters *gradients);
 
-/* Update the weights of the model to which the gradients belong by one step. The gradients are
- * multiplied by `factor`, which clips them, and then set to 0. */
+/* Do one step of AdamW: update the weights of the model to which the gradients belong. The
+ * gradients are multiplied by `factor`, which clips them, and then set to 0. */
 void adamw_step(struct adamw *adamw, struct machine *machine, struct parameters *gradients,
                 double rate, float factor);
 
@@ -108,9 +110,9 @@ void adamw_step(struct adamw *adamw, struct machine *machine, struct parameters 
 
 struct trainer_settings {
     long long seed, steps, warmup;
-    long long texts;      /* texts in a batch */
-    long long tokens;     /* tokens in a text */
-    long long accumulate; /* batches in a step */
+    long long texts;      /* number of texts in a batch */
+    long long tokens;     /* number of tokens in a text */
+    long long accumulate; /* number of batches in a step */
     long long save_every; /* steps from one checkpoint to the next; 0: checkpoints after steps that
                            * are powers of two */
     double rate, decay, clip, dropout;

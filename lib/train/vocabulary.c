@@ -17,7 +17,7 @@ enum { FIRST_PAIRS = 256 };
 
 struct learn_piece {
     const char *bytes;
-    size_t size;   /* number of symbols of the piece; at first the number of its bytes */
+    size_t size;   /* number of symbols of the piece; before any merge, the number of its bytes */
     size_t first;  /* index of the piece's first symbol in `symbols` */
     int64_t count; /* occurrences of the piece in all texts */
 };
@@ -261,7 +261,7 @@ void bpe_learner_release(struct bpe_learner *learner)
 
 /* --- words ------------------------------------------------------------------------------------ */
 
-/* The role of a character in a text of words. */
+/* The role of a character when a line is split into words. */
 enum glyph { GLYPH_WORD, GLYPH_UNSPACED, GLYPH_JOINT, GLYPH_BLANK, GLYPH_OTHER };
 
 /* A line of a text. With `cuts`, each character of a script without spaces is a word. */
@@ -289,7 +289,7 @@ static enum glyph part_at(const struct line *line, size_t at, size_t *length)
 /* True if spaces separate two characters of scripts without spaces somewhere in the line. */
 static bool is_spaced(const struct line *line)
 {
-    bool after = false; /* the last character, before any spaces, was of such a script */
+    bool after = false; /* the last character that is not a space was of a script without spaces */
     bool blank = false;
     size_t length = 0;
     for (size_t at = 0; at < line->size; at += length) {

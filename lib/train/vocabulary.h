@@ -17,9 +17,9 @@
 
 struct buf;
 
-/* --- byte-level BPE, as for GPT-2, in pieces of its pattern (matcher.h): in each step, the most
- * frequent pair of adjacent tokens becomes a token; of equally frequent pairs, the one with the
- * lowest ids. */
+/* --- byte-level BPE, as for GPT-2, whose pattern (matcher.h) cuts texts into pieces: in each step,
+ * the most frequent pair of adjacent tokens of a piece becomes a token; of equally frequent pairs,
+ * the pair with the lowest ids. */
 
 enum { BPE_LEARN_BYTES = 256, BPE_LEARN_MAX = 65536 };
 
@@ -28,7 +28,8 @@ struct bpe_learner {
     struct arena arena;        /* memory of all fields except `numbers` and `pairs` */
     struct learn_piece *pieces;
     size_t piece_count;
-    uint32_t *symbols; /* the symbols of all pieces; a piece begins at piece->first */
+    uint32_t *symbols; /* the token ids of all pieces; the ids of a piece begin at index
+                        * piece->first */
     struct learn_pair *pairs;
     size_t pair_count, pair_slots;
     struct learn_token *tokens; /* [token_count] the 256 bytes, then merged pairs */
@@ -46,8 +47,8 @@ int bpe_learner_add(struct bpe_learner *learner, const char *text, size_t size, 
  * twice. */
 int bpe_learner_run(struct bpe_learner *learner, size_t size, struct err *err);
 
-/* bpe_learner_vocab appends the contents of vocab.json, bpe_learner_merges those of merges.txt. As
- * in GPT-2, the first 256 ids are the bytes, in the order of their characters. */
+/* bpe_learner_vocab appends the contents of vocab.json, bpe_learner_merges appends the contents of
+ * merges.txt. As in GPT-2, the first 256 ids are the bytes, in the order of their characters. */
 void bpe_learner_vocab(const struct bpe_learner *learner, struct buf *json);
 void bpe_learner_merges(const struct bpe_learner *learner, struct buf *lines);
 

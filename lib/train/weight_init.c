@@ -13,7 +13,7 @@
 #include "model/new_model.h"
 #include "model/parameter_table.h"
 
-enum { BLOCK = 16 /* normal numbers that are made at once */, PAIRS = BLOCK / 2 };
+enum { BLOCK = 16 /* number of normal numbers that are made at a time */, PAIRS = BLOCK / 2 };
 
 static const double pi = 3.14159265358979323846;
 
@@ -67,7 +67,7 @@ static inline float log_float(float x)
     p = fmaf(p, m, 2.0000714765e-1f);
     p = fmaf(p, m, -2.4999993993e-1f);
     p = fmaf(p, m, 3.3333331174e-1f);
-    /* the small part of ln 2, which is in two parts */
+    /* e · ln 2 is added in two parts; this is the smaller part */
     p = fmaf(p * m, square, e * -2.12194440e-4f);
     p = fmaf(square, -0.5f, p);
     return fmaf(e, 0.693359375f, m + p);
@@ -178,7 +178,7 @@ void torch_random_skip_normal(struct torch_random *random, size_t count)
 
 /* --- weights ---------------------------------------------------------------------------------- */
 
-/* What is needed while a model is filled. */
+/* The state of filling a model with random weights. */
 struct weight_drawing {
     struct new_model *new_model;
     const struct weight_init *init;
@@ -323,14 +323,14 @@ static void draw_decoder(struct weight_drawing *drawing, bool linear)
     struct torch_random *random = &drawing->random;
     double spread = config->initializer_range;
     torch_random_seed(&drawing->random, drawing->init->seed);
-    /* numbers drawn when modules are made */
+    /* skip the numbers that PyTorch draws when it makes modules */
     for (const struct new_model_tensor *t = first; t < end; t++) {
         bool is_bias = t->slot.id & 1;
         if (t != head && (is_matrix(t) || (linear && is_bias)))
             (linear && t->slot.layer >= 0 ? torch_random_skip_uniform
                                           : torch_random_skip_normal)(random, t->count);
     }
-    /* numbers drawn when modules are initialised */
+    /* fill the tensors in the order in which PyTorch initialises modules */
     for (const struct new_model_tensor *t = first; t < end; t++) {
         bool ends_branch = !linear && (t->slot.id == SLOT_O || t->slot.id == SLOT_DOWN);
         if (ends_branch)
@@ -338,16 +338,16 @@ static void draw_decoder(struct weight_drawing *drawing, bool linear)
         if (t != head && is_matrix(t))
             torch_random_normal(random, t->data, t->count, 0,
                                 ends_branch ? spread / sqrt(2 * (double)config->n_layer) : spread);
-        else if (t->rank == 1 && !(t->slot.id & 1)) /* scales begin as 1; scales to which a norm
-                                                     * adds an offset, and scales of corrected
-                                                     * copies, as 0 */
+        else if (t->rank == 1 && !(t->slot.id & 1)) /* scales begin as 1, except scales to which a
+                                                     * norm adds an offset and scales of corrected
+                                                     * copies, which begin as 0 */
             for (size_t i = 0; i < t->count; i++)
                 t->data[i] = config->norm_offset || t->slot.id == SLOT_COPY_SCALE ? 0 : 1;
         if (t->slot.id == SLOT_DOWN)
             progress_tell(drawing->init->progress, (size_t)t->slot.layer + 1, config->n_layer);
     }
-    /* The unembedding is made last, which draws uniform numbers. If it has its own weights, normal
-     * numbers are drawn when it is initialised. */
+    /* The unembedding is the last module; making it draws uniform numbers. If it has its own
+     * weights, normal numbers are drawn when it is initialised. */
     torch_random_skip_uniform(random, config_logits(config) * config->n_embd);
     if (head)
         torch_random_normal(random, head->data, head->count, 0, spread);

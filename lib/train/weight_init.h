@@ -1,8 +1,8 @@
 /* weight_init.h: initial weights, which are the random numbers that PyTorch draws from the same
  * seed. Models of textbooks that begin with torch.manual_seed(123) get the same weights.
  *
- * Bare attention, as in textbooks: `torch.manual_seed(123); nn.Embedding(50000, 3)`, of which the
- * first rows are used; then the seed is set again, and for each layer
+ * Bare attention, as in textbooks: `torch.manual_seed(123); nn.Embedding(50000, 3)`, whose first
+ * rows are used; then the seed is set again, and for each layer
  *
  *     RAND: torch.rand for W_query, W_key, W_value of head 0, of head 1, …, and the output
  *     projection; a key/value head follows the first query head that uses it; biases are 0
@@ -36,7 +36,7 @@ enum { WEIGHT_INIT_TABLE_ROWS = 50000 }; /* rows of the embedding in textbooks *
 
 struct weight_init {
     uint64_t seed;
-    enum weight_init_way way; /* how bare attention is drawn */
+    enum weight_init_way way; /* the way in which the weights of bare attention are drawn */
     size_t table_rows;        /* rows of bare attention's nn.Embedding, at least vocab_size; 0:
                                * WEIGHT_INIT_TABLE_ROWS */
     const struct progress_sink *progress; /* receives the number of finished layers; NULL: no
@@ -56,10 +56,11 @@ enum { ORIGIN_SEED = 123 }; /* seed of the bundled random models */
 /* --- random numbers ---------------------------------------------------------------------------
  *
  * The random numbers of PyTorch on a CPU, for the same seed, in order. The generator is mt19937. A
- * uniform number uses 24 bits of a word. In tensors of 16 and more, normal numbers use a word each,
- * in blocks of 16 (Box-Muller; j and j + 8 are a pair; if 16 does not divide the count, the last 16
- * are drawn again). In smaller tensors a pair uses four words, in double precision, and its second
- * number is the next one of such tensors. All bits are as in PyTorch's AVX2 builds.
+ * uniform number uses 24 bits of a word. In tensors of 16 or more numbers, each normal number uses
+ * a word. They are made in blocks of 16 by the Box-Muller method, where numbers j and j + 8 of a
+ * block are a pair; if 16 does not divide the count, the last 16 are drawn again. In smaller
+ * tensors, a pair uses four words, in double precision; if its second number is left over, it is
+ * the first number of the next small tensor. All bits are as in PyTorch's AVX2 builds.
  *
  *     torch_random_seed(&random, 123);                          torch.manual_seed(123)
  *     torch_random_uniform(&random, x, 6, 0, 1);                torch.rand(3, 2)
@@ -67,7 +68,8 @@ enum { ORIGIN_SEED = 123 }; /* seed of the bundled random models */
 
 struct torch_random {
     struct twister words;
-    bool waiting;  /* `second` has a number that is drawn next */
+    bool waiting;  /* true: `second` is the next normal number of a small tensor; false: a new pair
+                    * must be drawn */
     double second; /* the second number of the last pair */
 };
 

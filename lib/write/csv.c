@@ -28,9 +28,8 @@
 #include "write/format.h"
 #include "write/text.h"
 
-/* Append a text as it is, except control characters other than white space, which become \xNN, and
- * bytes that are not UTF-8, which become U+FFFD. Terminals (base/stream.h) escape other invisible
- * characters. */
+/* Append a text. Control characters other than white space become \xNN, and bytes that are not
+ * UTF-8 become U+FFFD. On a terminal, base/stream.h also escapes other invisible characters. */
 static void append_safe(struct buf *out, const char *text, size_t size)
 {
     char sign[TERMINAL_SIGN_BYTES];
@@ -52,7 +51,7 @@ void csv_field(struct buf *out, const char *text)
 {
     char *end;
     strtod(text, &end);
-    bool formula = *end && strchr("=+-@\t", *text); /* a spreadsheet would evaluate it */
+    bool formula = *end && strchr("=+-@\t", *text); /* a spreadsheet would evaluate the text */
     bool quoted = formula || text[strcspn(text, ",\"\r\n")];
     if (quoted)
         buf_char(out, '"');
@@ -139,8 +138,8 @@ static void convert_line(struct writer *writer, struct buf *line, struct err *er
 
 /* --- cells ------------------------------------------------------------------------------------ */
 
-/* A line of CSV, or a part of a line. The same functions write the header and the rows: names of
- * columns in the header, cells in rows. */
+/* A line of CSV that is being built, or a part of a line. If `is_header`, the functions below
+ * append names of columns; otherwise they append cells. */
 struct csv_line {
     struct writer *writer;
     struct buf *out;
@@ -148,8 +147,8 @@ struct csv_line {
     struct err *err;
 };
 
-/* The number of leading columns: settings, columns of the input and, in tables of csv, the text of
- * the item. The columns `model` and `sentence`, if any, follow and are not counted. */
+/* The number of leading columns: settings, columns of the input and, in tables of csv and excel,
+ * the text of the item. The columns `model` and `sentence`, if any, follow and are not counted. */
 static size_t leading_count(const struct writer *writer)
 {
     bool has_tables = writer->format != &format_tidy && report_has_tables(writer->report);
@@ -164,7 +163,8 @@ static void add_field(struct buf *out, const char *text)
 }
 
 /* Append the name of a column. It gets the prefix attn_ if a leading column of the input has the
- * same name or, unless `leads`, if a leading column of the table has it. */
+ * same name or, unless this column leads itself (`leads`), if a leading column of the table has
+ * it. */
 static void add_name(struct csv_line *line, const char *name, bool leads)
 {
     struct writer *writer = line->writer;
@@ -190,7 +190,8 @@ static void add_text(struct csv_line *line, const char *name, const char *text)
         add_field(line->out, text);
 }
 
-/* Append a cell: "mean" if `mean`, nothing if the index is negative, else the index. */
+/* Append an index as a cell: "mean" if `mean`, an empty cell if the index is negative. In the
+ * header, append `name`. */
 static void add_index(struct csv_line *line, const char *name, ptrdiff_t index, bool mean)
 {
     if (line->is_header || mean || index < 0)
@@ -199,7 +200,8 @@ static void add_index(struct csv_line *line, const char *name, ptrdiff_t index, 
         buf_format(line->out, "%td,", index);
 }
 
-/* Append a cell of a table; a missing value is empty. */
+/* Append a cell of a table, which is empty if its value is missing. In the header, append the
+ * column's name. */
 static void add_cell(struct csv_line *line, const struct column *column, size_t row)
 {
     char digits[NUM_FLOAT_BYTES];
@@ -219,8 +221,8 @@ static void add_cell(struct csv_line *line, const struct column *column, size_t 
     buf_char(line->out, ',');
 }
 
-/* Append the cells that identify a report in the output: the leading columns, the model, the
- * text. */
+/* Append the cells that identify a report in the output: the leading columns and, if the output has
+ * such columns, the name of the model and the number of the text. */
 static void add_identity(struct csv_line *line)
 {
     const struct identity *identity = &line->writer->report->identity;
@@ -234,7 +236,8 @@ static void add_identity(struct csv_line *line)
 }
 
 /* Append the tensor, layer and head of a cell or row, such as "weights,0,1,"; "mean" stands for a
- * mean. If the report has key/value heads, they are in a column of their own. */
+ * mean. If the report has key/value heads or copies of the residual stream, their numbers are in
+ * columns of their own. */
 static void add_sheet(struct csv_line *line, const struct sheet *sheet, size_t row, size_t column)
 {
     const struct report *report = line->writer->report;
@@ -303,7 +306,7 @@ static int check_columns(const struct report *report, struct err *err)
                 first.columns.size, first.columns.name, first.name, other.columns.size,
                 other.columns.name, other.name);
     }
-    /* all texts have the same columns if the columns belong to their shared source */
+    /* all texts have the same columns if the columns belong to a source that the texts share */
     const struct tokenized *text = report_text_of(report, &first.columns);
     bool of_own = !first.columns.joined && /* joined columns have the same names in all texts */
                   (text == &report->text ||
@@ -407,14 +410,14 @@ const struct format format_excel = {
 /* --- tidy: a line for each cell ------------------------------------------------------------------
  *
  * A line is joined from parts that are formatted once: for the row, such as "weights,0,1,3,the,",
- * and for each column, such as "0,Life,". writer->columns holds the parts of the columns, each
+ * and for each column, such as "0,Life,". writer->columns contains the parts for the columns, each
  * terminated by a NUL. */
 
 static const char *const row_names[] = {"row", "row_token", "row_segment"};
 static const char *const column_names[] = {"column", "column_token", "column_segment"};
 
-/* Append the number and the label of a position and, in a pair of texts, the number of the token's
- * text. */
+/* Append the number and the label of a position of an axis and, if some text is a pair, the number
+ * of the text that has the position's token: 0 or 1. In the header, append `names`. */
 static void add_position(struct csv_line *line, const char *const names[3], size_t index,
                          const struct axis *axis)
 {
@@ -448,7 +451,8 @@ static int write_results(struct csv_line *line, const struct table *table)
             add_field(line->out, table->name);
             add_index(line, NULL, table_key(table, "layer", row), false);
             add_index(line, NULL, table_key(table, "head", row), false);
-            /* the token's position; tables without this column have it as the number of the row */
+            /* the token's position: the column `position` or, without this column, the row's
+             * number */
             int position = table_key(table, "position", row);
             buf_format(line->out, "%td,",
                        position >= 0 ? position : axis_number(&table->rows, row));

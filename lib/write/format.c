@@ -20,7 +20,8 @@ struct folder_files {
     /* path of the open file; its first `folder_size` bytes are the folder with a slash */
     struct buf path;
     size_t folder_size;
-    bool made, complete; /* `made`: the subfolder of a text was made or opened */
+    bool made, complete; /* `made`: the subfolder of a text was made or opened; `complete`: all
+                          * files and the manifest are written */
     enum format_unit unit;
     /* the part of the report that is in the open file, as a report of its own */
     struct report report;
@@ -64,7 +65,8 @@ static int close_file(struct writer *writer, struct err *err)
     return stream_end(&folder->stream, failed, err);
 }
 
-/* Begin `path` with DIR/ or, for one of several texts, with DIR/0000/, and create this folder. */
+/* Begin `path` with DIR/ or, for one of several texts, with DIR/0000/. Create this subfolder unless
+ * it exists. */
 static int open_folder(struct folder_files *folder, const struct identity *identity,
                        struct err *err)
 {
@@ -77,7 +79,7 @@ static int open_folder(struct folder_files *folder, const struct identity *ident
         buf_format(path, "%04zu", identity->index);
         if (buf_check(path, err) ||
             target_folder_open_inside(&inner, path->bytes, folder->target, err))
-            return -1; /* on failure, the outer folder stays locked */
+            return -1; /* the caller closes folder->target, which holds the lock */
         folder->made = true;
         buf_char(path, '/');
     }
@@ -99,8 +101,8 @@ static void put_entry(struct folder_files *folder, const char *table, const stru
     json_put_close(&json, '}');
 }
 
-/* Create the folder. Open its single file if the format has one, else write a file for each
- * table. */
+/* Begin writing to a folder. Open the single file if the format has one, otherwise write a file for
+ * each table. */
 static int folder_begin(struct writer *writer, const struct target_folder *target, struct err *err)
 {
     const struct style *style = writer->layout->style;
@@ -175,7 +177,8 @@ static int folder_sheet(struct writer *writer, const struct sheet *sheet, struct
     return ends && !shared ? close_file(writer, err) : 0;
 }
 
-/* Write the header of a manifest and `entries`, which become empty. */
+/* Write a manifest: the origin of the report, and the list of files, whose items are in
+ * `entries`. */
 static int put_manifest(struct stream *stream, const struct report *report, struct buf *entries,
                         struct err *err)
 {
@@ -262,7 +265,7 @@ void writer_release(struct writer *writer)
         writer_release(&folder->writer);
         if (folder->made && !folder->complete) {
             folder->path.bytes[folder->folder_size - 1] = '\0';
-            rmdir(folder->path.bytes); /* keeps a folder that is not empty: then rmdir fails */
+            rmdir(folder->path.bytes); /* rmdir fails, and the folder stays, if it is not empty */
         }
         buf_release(&folder->path);
         buf_release(&folder->entries);

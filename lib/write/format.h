@@ -22,7 +22,7 @@
 #include "model/weights.h"
 #include "write/style.h"
 
-struct page_facts; /* see draw/page.h */
+struct page_facts; /* defined in draw/page.h */
 
 /* The origin of results, which is written into json, jsonl, safetensors, figures, pages and the
  * manifest of a folder. */
@@ -58,8 +58,9 @@ struct layout {
      * PAGE_COLUMNS in html */
     size_t columns;
     bool is_piped; /* no terminal shows the output: tables in text are as wide as they need to be */
-    size_t lines; /* in text, maximum lines of a matrix or table; 0: no limit, explain shows all */
-    bool matrices;      /* explain also shows large matrices, with parts left out */
+    size_t lines;  /* in text, maximum lines of a matrix or table; 0: no limit, and explain shows
+                   * all */
+    bool matrices; /* explain also shows large matrices, with parts left out */
     const char *locale; /* locale for excel, such as de_DE; NULL: the locale of the environment */
     bool show_tokens;   /* text begins with the table of tokens */
     const struct style *style; /* colours and form of figures and tables; NULL: the default style */
@@ -101,8 +102,7 @@ struct format {
     const char *about;  /* description in the help */
     enum format_unit unit;
     unsigned display; /* bits DISPLAY_… */
-    /* for people: shows less by default, such as only the last layer, or the first of several
-     * numbers */
+    /* for people: by default the output is shorter, such as only the last layer */
     bool for_people;
     bool is_picture;
     bool for_files;    /* output is binary or large: refused on a terminal */
@@ -181,7 +181,8 @@ void writer_release(struct writer *writer); /* also removes incomplete files */
 /* True if the next sheet is the last one of its array. */
 bool writer_at_last(const struct writer *writer);
 
-/* Copy a report without tables: its arrays or, if it has none, its tables as arrays. */
+/* Copy a report without its tables. If it has no arrays, convert its tables to arrays; with
+ * `for_picture`, convert the tables that figures draw in place of a table. */
 int report_as_arrays(struct report *copy, const struct report *report, bool for_picture,
                      struct arena *arena, struct err *err);
 
@@ -190,8 +191,8 @@ int report_as_arrays(struct report *copy, const struct report *report, bool for_
 int report_write(const struct format *format, const struct target *target,
                  const struct report *report, const struct layout *layout, struct err *err);
 
-/* Write a manifest of files that a command has written, each with a table: the header of the
- * report, whose identity contains the provenance, and the list of `count` files. */
+/* Write the manifest of files that a command has written, each of which contains a table. The
+ * manifest contains the origin of `report` and the names of the `count` files and their tables. */
 struct table_file {
     const char *name, *table;
 };
@@ -200,9 +201,10 @@ int manifest_write(struct stream *stream, const struct report *report,
 
 /* --- functions of the formats ----------------------------------------------------------------- */
 
-/* json_report_origin writes JSON members of a report: command and provenance (NULL: neither),
- * model, texts with their tokens, and selection. json_report_selection writes the layer and heads
- * of one array: "layer": 3, "heads": [0, 2] (null if it has no heads). */
+/* json_report_origin writes members of a report's JSON object: command and provenance (if
+ * `provenance` is not NULL), model, texts with their tokens, and selection. json_report_selection
+ * writes the layer and heads of one array: "layer": 3, "heads": [0, 2]; "heads" is null if the
+ * array has no heads. */
 void json_report_origin(struct json_writer *json, const struct report *report,
                         const struct provenance *provenance);
 void json_report_selection(struct json_writer *json, const struct array *array);

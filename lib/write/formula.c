@@ -47,8 +47,8 @@ static struct rest take_character(struct rest *rest)
     return take(rest, size);
 }
 
-/* Consume a group in parentheses and return the text inside; if ")" is missing, the whole rest. If
- * no group starts here, consume and return `bare` bytes. */
+/* Consume a group in parentheses and return the text inside. If ")" is missing, the group extends
+ * to the end. If no group starts here, consume and return `bare` bytes. */
 static struct rest take_group(struct rest *rest, size_t bare)
 {
     size_t depth = 0;
@@ -125,7 +125,8 @@ static void add_sign(struct buf *out, struct rest sign)
     buf_format(out, is_word && size > 1 ? "\\mathrm{%.*s}" : "%.*s", size, sign.at);
 }
 
-/* Consume a factor or a whole sum, such as e^(x - max), tanh(x), (a + b), Σ_t x_t. */
+/* Consume an operand: a factor or a sum, such as e^(x - max), tanh(x), (a + b), Σ_t x_t. Return it
+ * without parentheses around the whole operand. */
 static struct rest take_operand(struct rest *rest)
 {
     const char *first = rest->at;
@@ -173,7 +174,7 @@ static void add_latex(struct buf *out, struct rest rest)
     while (rest.at < rest.end) {
         if ((rest.at == first || strchr(" (", rest.at[-1])) && add_fraction(out, &rest))
             continue;
-        /* LaTeX ignores plain spaces, and would join the words */
+        /* in formulas, LaTeX ignores plain spaces, which would join the words */
         bool after_word =
             rest.at > first && (isalnum((unsigned char)rest.at[-1]) || rest.at[-1] == ')');
         if (after_word && *rest.at == ' ' && run_of(&rest, 1, isalnum)) {
@@ -237,7 +238,7 @@ static void add_html(struct buf *out, struct rest rest)
             buf_text(out, "<sup>");
             add_html(out, take_group(&rest, run_of(&rest, 0, isalnum)));
             buf_text(out, "</sup>");
-        } else if (begins(&rest, "√")) { /* a root has a bar above its whole operand */
+        } else if (begins(&rest, "√")) { /* the bar of a root extends over the whole operand */
             rest.at += strlen("√");
             buf_text(out, "<math><msqrt><mtext><span>");
             add_html(out, take_group(&rest, strcspn(rest.at, " /)]")));

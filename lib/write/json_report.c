@@ -80,7 +80,7 @@ static void put_reading(struct json_writer *json, const struct tokenized *tokeni
         json_put_bytes(json, names[0], tokenized->raw, tokenized->size);
     else
         json_put_text(json, names[0], NULL);
-    if (tokenized->raw && !tokenized->count) /* the tokens are in a table instead */
+    if (tokenized->raw && !tokenized->count) /* a table of the report has the tokens */
         return;
     json_put_open(json, names[1], '[');
     for (size_t i = 0; i < tokenized->count; i++)
@@ -408,7 +408,7 @@ static void put_working(struct json_writer *json, const struct table *table, str
 }
 
 /* True if one of the first `count` tables has an operand called `name`, such as a limit to which
- * queries, keys and values are clipped. It has the same numbers in all tables. */
+ * queries, keys and values are clipped. An operand has the same numbers in all tables. */
 static bool is_given(const struct report *report, size_t count, const char *name)
 {
     for (size_t i = 0; i < count; i++)
@@ -468,7 +468,7 @@ static int put_chapters(struct json_writer *json, const struct report *report, s
     return failed;
 }
 
-/* Open the object of a result, and put its members up to the facts and the axes of tensors. */
+/* Open the JSON object of a result, and put all members that precede its tensors or tables. */
 static void put_head(struct json_writer *json, const struct report *report)
 {
     const struct table *facts = report->facts;

@@ -39,7 +39,8 @@ float oklab_distance(struct oklab a, struct oklab b);
 struct palette {
     const char *name;
     const char *about;
-    bool two_sided;     /* 0 is in the middle of the palette, and both signs have colours */
+    bool two_sided;     /* 0 has the colour in the middle, with the colours of negative numbers
+                         * before it and of positive numbers after it */
     uint32_t stops[18]; /* two or more colours as 0xRRGGBB, followed by 0 */
 };
 
@@ -81,7 +82,8 @@ enum style_cells { CELLS_FIT, CELLS_NUMBERS, CELLS_HEAT, CELLS_BOTH };
 /* Colours supported by a terminal. */
 enum style_depth { DEPTH_NONE, DEPTH_256, DEPTH_FULL };
 
-/* How masked cells are drawn: hatched, or outside of the frame, which is then a triangle. */
+/* How cells that the mask hides are drawn: hatched, or not at all; a causal map then has a triangle
+ * as its frame. */
 enum figure_mask { MASK_HATCH, MASK_TRIANGLE };
 
 /* Minimum and maximum of a range; low > high: the range is empty. */
@@ -124,10 +126,11 @@ struct style {
     const struct palette *palette; /* the palette; NULL: chosen by the numbers */
     /* without `palette`, choose a two-sided palette even if no number is negative */
     bool two_sided;
-    /* title of figures; NULL: model and text; "": no title, but subtitles that name attentions */
+    /* title of figures; NULL: model and text; "": no title; subtitles remain only where they name
+     * an attention */
     const char *title;
     const char *language; /* language of figures, pages and explanations, as in HTML; NULL: en */
-    bool hide_first;      /* pages begin without the first token, and can show it */
+    bool hide_first;      /* pages hide the first token until the reader shows it */
     enum style_depth depth;
     bool dark; /* the terminal is known to have a dark background */
     struct figure_form form;
@@ -214,7 +217,7 @@ struct colour_norms {
 };
 
 /* Make the colour mapping for numbers in a range (norms_of), or for sheets on a light background
- * (norms_make). `fraction`: the numbers are fractions (sheet.h). */
+ * (norms_make). `fraction`: the numbers are fractions (sheet.h). `dark`: the background is dark. */
 struct colour_norms norms_of(struct extent extent, bool fraction, const struct style *style,
                              bool dark);
 struct colour_norms norms_make(const struct sheet *sheets, size_t count, const struct style *style);

@@ -1,10 +1,10 @@
 /* tensors_report.c: safetensors and npz (all tensors of a report in one file) and npy (one tensor).
- * A stack of reports has one tensor, [reports, …], without an axis of one token; a site in several
- * layers is [reports, layers, …].
+ * A stack of reports has one tensor, [reports, …], which has no axis of tokens if each report has
+ * only one token; a site in several layers is [reports, layers, …].
  *
  * The metadata of safetensors, a map of strings, has "format": "pt", which readers expect, and,
  * without a stack, "result": the object that json writes, without its tensors. In npz this object
- * is the array `result`, a text: numpy reads every entry.
+ * is the array `result`, a text, since numpy reads every entry as an array.
  *
  * A tensor that is named as in another program has the axes of that program: first the batch, of
  * size 1, and [token, head, dim] instead of [head, token, dim]. */

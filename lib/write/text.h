@@ -17,11 +17,11 @@
  * the cell. */
 void text_cell(struct buf *line, const char *text, size_t width, bool right);
 
-/* Append an axis label, for a cell of this width. Long names of models (axis "model"), which often
- * begin alike, are shortened at the start: "…/step-00000040". */
+/* Append an axis label for a cell of `width` columns. Long names of models (axis "model"), which
+ * often begin alike, are shortened at the start: "…/step-00000040". */
 void text_label(struct buf *line, const struct axis *axis, size_t index, size_t width);
 
-void text_blanks(struct buf *line, size_t count); /* appends spaces */
+void text_blanks(struct buf *line, size_t count); /* appends `count` spaces */
 
 /* Shorten a line to the width of a page, in columns; colour codes have width 0. */
 void text_shorten(struct buf *line, size_t width);
@@ -32,9 +32,9 @@ int text_end(struct stream *out, struct buf *line, struct err *err);
 /* Write a text as it is; -1 if memory ran out. */
 int text_send(struct stream *out, const struct buf *text, struct err *err);
 
-/* Write a text, beginning at `column`, in lines of at most `width` columns; only a longer word
- * exceeds them. Lines break at spaces and around wide characters, and then begin with `indent`;
- * after newlines they begin without it. */
+/* Write a text, beginning at `column`, in lines of at most `width` columns; only a word that is
+ * wider than a line exceeds them. Lines break at spaces and around wide characters; the next line
+ * then begins with `indent` spaces. Lines that follow a newline in the text are not indented. */
 void text_wrap(struct stream *out, const char *text, size_t column, size_t indent, size_t width);
 
 /* The displayed positions of an axis: `front` from its start and `back` from its end, with a slot
@@ -44,9 +44,9 @@ struct text_cut {
     size_t size; /* number of positions of the axis */
 };
 
-/* text_cut_to shows at most `shown` positions, but at least 2. text_cut_lines shows as many as fit
- * into `lines` with the ellipsis (0: unlimited). If there are `lines` + 1, it shows all: omitting
- * rows costs a line, which says how many are shown. */
+/* text_cut_to shows at most `shown` positions, but at least 2. text_cut_lines shows as many
+ * positions as fit into `lines` lines, including the ellipsis (0: no limit). It shows all if there
+ * is only one more: omitting rows costs a line, which says how many are shown. */
 struct text_cut text_cut_to(size_t size, size_t shown);
 struct text_cut text_cut_lines(size_t size, size_t lines);
 
@@ -70,14 +70,14 @@ static inline bool column_is_text(const struct column *column)
     return column->kind == COLUMN_TEXT || column->kind == COLUMN_LABEL;
 }
 
-/* The text of a cell as people read it; a number is written into `text`. "": the value is
- * missing. */
+/* The text of a cell for people; a number is written into `text`. "": the value is missing. If
+ * `brief`, numbers of columns with a brief header have one decimal less. */
 enum { TEXT_CELL_BYTES = 64 };
 const char *text_of_cell(char text[TEXT_CELL_BYTES], const struct column *column, size_t row,
                          bool brief);
 
-/* The value of a fact as people read it; a number is written into `number`. NULL: the fact has no
- * value, or is not for people. */
+/* The value of a fact for people; a number is written into `number`. NULL: the fact has no value,
+ * or is not for people. */
 const char *text_of_fact(char number[NUM_SIZE_BYTES], const struct column *fact);
 
 /* text_titles appends the title lines of a page: the model with its mechanism, the text (numbered
@@ -92,7 +92,7 @@ int text_titles_write(struct stream *out, const struct report *report, const str
  * Functions that convert formulas from the notation of a terminal, such as k_j, e^(x - max) and
  * √(σ² + ε), to HTML and LaTeX. */
 
-/* appends a text with its markup escaped */
+/* appends a text with &, <, > and " as HTML entities */
 void html_text(struct buf *out, const char *text, size_t size);
 void html_symbol(struct buf *out, const char *symbol, size_t size);
 void html_formula(struct buf *out, const char *formula);

@@ -70,8 +70,8 @@ static void set_heat(struct buf *line, struct text_heat *heat, unsigned level)
     heat->set = level;
 }
 
-/* The character for a level, by its distance from the level of 0 (or of the minimum): a space if
- * they are close. */
+/* The shade for a level: the darker, the farther the level is from the level of 0 (if two-sided) or
+ * of the minimum. Close levels, and level 0, get a space. */
 static const char *shade_of(const struct text_heat *heat, unsigned level)
 {
     enum { NEAR = 10 };
@@ -105,8 +105,8 @@ static void add_legend(struct buf *line, struct text_heat *heat)
         buf_format(line, " largest of the %s", norms->range == RANGE_ROW ? "row" : "head");
 }
 
-/* Choose the colours for numbers in a range (`fraction`: they are fractions). Tells the stream if
- * it will get colours. */
+/* Choose the colours for numbers in a range (`fraction`: the numbers are fractions), and tell the
+ * stream if the output has colours. */
 static void begin_heat(struct text_heat *heat, struct stream *out, struct extent extent,
                        bool fraction, const struct layout *layout)
 {
@@ -379,7 +379,8 @@ static void fit(struct shown_table *shown, bool brief)
 }
 
 /* Narrow the columns that can shrink: to fit the page, or to a quarter of the page if the table
- * needs several blocks anyway. Other texts are at most as wide as the space after the keys. */
+ * needs several blocks anyway. Other columns of texts are at most as wide as the space after the
+ * keys. */
 static void shrink(struct shown_table *shown)
 {
     size_t page = shown->layout->columns;
@@ -547,7 +548,7 @@ struct matrices {
     /* layouts of the row label, a number, and the ellipsis (`between`) */
     struct line_cell label, cell, between;
     size_t index_width;   /* width of the numbers before labels; 0: labels have no numbers */
-    struct extent extent; /* range of the visible numbers; 0 to 0 if there are none */
+    struct extent extent; /* range of the visible numbers; 0 to 0: no number is visible */
     struct numeral numeral;
     size_t side_by_side;  /* number of heads in a block */
     const char *language; /* language of headings; NULL: English */
@@ -590,8 +591,8 @@ static size_t slots_width(const struct matrices *matrices)
     return places * (matrices->cell.gap + matrices->cell.width) + between + second;
 }
 
-/* If all columns fit only with smaller gaps, reduce the gaps; if they still do not fit, omit some.
- * If there is space, widen columns up to the longest label. */
+/* If all columns fit only with smaller gaps, reduce the gaps; if they still do not fit, omit some
+ * columns. If there is space, widen columns up to the longest label. */
 static void fit_columns(struct matrices *matrices, size_t page)
 {
     const struct axis *columns = &matrices->sheets->columns;
@@ -714,7 +715,7 @@ static void add_title(struct matrices *matrices, const struct axis *columns, siz
 static void add_number(struct matrices *matrices, const struct sheet *sheet, size_t row,
                        size_t column, const struct colour_norm *norm)
 {
-    char number[NUMERAL_BYTES] = ""; /* text of the number; "" for NaN, as after the last token */
+    char number[NUMERAL_BYTES] = ""; /* text of the number; "" for NaN: the cell is empty */
     float value = sheet_cell(sheet, row, column);
     const char *text = sheet_text(sheet, row, column);
     const struct text_heat *heat = &matrices->heat;
@@ -878,7 +879,8 @@ const char *text_of_fact(char number[NUM_SIZE_BYTES], const struct column *fact)
 
 enum { RULE_WIDTH = 80 }; /* width of a rule on a page of unlimited width */
 
-/* Write the facts that are above the tables. `*count` is their number. */
+/* Write the facts of a report without titles, above its tables. Set `*count` to the number of
+ * facts. */
 static int write_facts(size_t *count, struct stream *out, const struct table *facts,
                        struct err *err)
 {
@@ -923,7 +925,7 @@ static int text_page_write(struct stream *out, const struct report *report,
     size_t fact_count = 0;
     if (report->untitled && report->facts && write_facts(&fact_count, out, report->facts, err))
         return -1;
-    /* nothing is above the first table: neither a title nor facts */
+    /* true if neither titles nor facts precede the first table */
     bool first = report->untitled && !fact_count;
 
     for (size_t i = 0; i < report->array_count && shows_arrays; i++) {

@@ -66,7 +66,7 @@ static size_t elements_of(const struct column *column)
     return column->width ? column->width : 1;
 }
 
-/* The number of a column in a line, which is a row or the total; NAN: the line has no number. */
+/* An element of a column's vector in a row or in the total; NAN: the line has no numbers. */
 static float number_of(const struct column *column, const struct grid_line *line, size_t element)
 {
     if (line->kind == LINE_ROW)
@@ -161,7 +161,7 @@ static void add_column(struct grid *grid, const struct column *column, size_t sh
     grid->width += grid->gap + first->column_width;
 }
 
-/* Show at most `shown` elements of each vector and omit the others. */
+/* Lay out all columns. Vectors show at most `shown` elements, and the others are omitted. */
 static void lay_out(struct grid *grid, size_t shown, const struct cell_format *cells)
 {
     grid->width = grid->label_width;
@@ -513,7 +513,8 @@ static void markup_fact(struct document *document, const char *name, const char 
     struct buf *out = &document->text;
     bool is_query = strcmp(name, "query") == 0 || strcmp(name, say("zh", "query")) == 0;
     const char *bold = is_query && markup->bold ? markup->bold : "";
-    int indent = (int)strspn(name, " "); /* a name with an indent belongs to the fact above */
+    int indent = (int)strspn(name, " "); /* a name that begins with spaces belongs to the fact
+                                          * above */
     buf_format(out, "%.*s%s%s%s%s", indent, name, markup->fact[0], name + indent, markup->fact[1],
                bold);
     markup->notation.text(out, quoted, strlen(quoted));

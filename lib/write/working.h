@@ -16,7 +16,8 @@ enum {
 /* --- grids: each line has a cell for each slot, and perhaps a label before them --------------- */
 
 enum line_kind {
-    LINE_HEADINGS, /* line of symbols of vectors, and "4 of 64"; omitted if all are empty */
+    LINE_HEADINGS, /* line above the titles: a vector's symbol, and "4 of 64" if elements are
+                    * omitted; no line if all are empty */
     LINE_TITLES,   /* line of element numbers, column labels of a matrix, or titles of columns */
     LINE_ROW,
     LINE_GAP, /* line that stands for omitted rows */
@@ -104,23 +105,24 @@ struct document;
  * PIECE_SUBJECT and PIECE_MATRIX, `fact`, `texts`, `numbers` and notation.text. Only explain needs
  * the members for "a table with its working". */
 struct markup {
-    /* marks before and after a text on lines of its own; NULL: no mark */
+    /* marks before and after a text, which has a line of its own; NULL: no mark */
     const char *marks[PIECES][2];
     const char *fact[2]; /* marks before and after the name of a fact */
     /* marks such as `:--|` in the line below the titles: `texts` for a column of texts, `numbers`
      * for a column of numbers */
     const char *texts, *numbers;
     struct notation notation;
-    const char *bold; /* marks bold text, in a table with its working */
+    const char *bold; /* mark before and after bold text, in a table with its working; NULL: no
+                       * mark */
     /* writes a note, in a table with its working */
     void (*note)(struct buf *out, const char *text);
     /* writes the title of a column, in a table with its working */
     void (*title)(struct buf *out, const struct grid_slot *slot);
 };
 
-/* The functions of a format for people. A fact has a name, a value or a text of the input (or ""),
- * and other words. Without `begin` and `chapter`, titles and facts are passed to `piece` and
- * `fact`. */
+/* The functions of a format for people. A fact has a name, `quoted`, which is a value or a text of
+ * the input ("": none), and further words. Without `begin` and `chapter`, titles and facts are
+ * passed to `piece` and `fact`. */
 struct document_format {
     void (*piece)(struct document *, enum piece, const char *text);
     void (*fact)(struct document *, const char *name, const char *quoted, const char *words);

@@ -1,5 +1,5 @@
-/* fuse.h: fused multiply-adds in WebAssembly's vectors, which lack an instruction: the same
- * bits as soft_fmaf, in a third of its time. */
+/* fuse.h: fused multiply-adds in vectors. WebAssembly has no instruction for them; the results have
+ * the same bits as those of soft_fmaf, in a third of its time. */
 #pragma once
 
 #include <float.h>
@@ -11,7 +11,7 @@
 
 #define fuse_columns fuse_vectors
 
-/* a · b + c, rounded once. The rare branch cannot be used in vectors: see fuse_four. */
+/* a · b + c, rounded once. Vectors cannot use the rarely taken branch: see fuse_four. */
 static inline float fuse_one(float a, float b, float c)
 {
     double sum = (double)a * b + c;

@@ -1,4 +1,4 @@
-/* The classifiers that are known by the names of their tensors. */
+/* The known classifiers, which are found by the names of their tensors. */
 #include "base/names.h"
 #include "model/family/family.h"
 
@@ -51,6 +51,7 @@ const struct classifier *classifier_of_sequences(const struct config *config)
     while (head->rows->name && !name_is_among(head->sequences, config->family->name))
         head++;
     if (config->kind != MODEL_ATTENTION && config->causal && !config->n_encoder_layer)
-        return head - 1; /* the last classifier, `score` of decoders */
+        return head - 1; /* `head` is the end of the list: before it is `score`, the classifier of
+                          * decoders */
     return head->rows->name ? head : NULL;
 }

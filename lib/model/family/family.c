@@ -36,7 +36,7 @@ const struct family_row *family_row(const struct family *family, struct slot slo
                     return row;
     if (slot.branch != BRANCH_SOURCE)
         return NULL;
-    slot.branch = BRANCH_TEXT; /* the encoder's layers have the same names as the text's layers */
+    slot.branch = BRANCH_TEXT; /* the encoder's layers use the rows of the text's layers */
     return family_row(family, slot);
 }
 
@@ -50,7 +50,8 @@ const struct family_row *config_row(const struct config *config, struct slot slo
 
 enum { NUMBERED_BYTES = 56 };
 
-/* The text with a number in place of the mark; the text itself if it does not contain the mark. */
+/* Return the text with a number in place of the mark, in `out`; if it does not contain the mark,
+ * the text itself. */
 static const char *with_number(char out[NUMBERED_BYTES], const char *text, const char *mark,
                                int number)
 {

@@ -133,7 +133,8 @@ static const struct family_names bloom_names =
           {"self_attention.query_key_value", {SLOT_Q, SLOT_K, SLOT_V}, .groups = GROUPS_KV_HEAD},
           {"self_attention.dense", {SLOT_O}});
 
-/* Names of Falcon with two norms of the same stream; other models of Falcon have bloom_names. */
+/* Tensor names of Falcon models with two norms of the same stream; Falcon models with one norm use
+ * bloom_names. */
 static const struct family_names falcon_names = NAMES(
     "transformer.", "h.", &bloom_names, {"ln_attn", {SLOT_NORM_1}}, {"ln_mlp", {SLOT_NORM_2}});
 
@@ -180,8 +181,8 @@ void family_settle_qkv_bias(struct reading *r)
     family_bias(r, "mlp_bias", BIASED_MLP);
 }
 
-/* Set the scaling that a family has by default. False: config.json has an object of scaling, which
- * is used in place of the default. */
+/* Set the scaling of rotary embeddings that a family has by default. False: nothing was set,
+ * because config.json has an object "rope_scaling" or "rope_parameters". */
 bool family_default_scaling(struct reading *r, enum rotary_scaling scaling, double factor,
                             double positions)
 {
@@ -199,7 +200,8 @@ static void settle_apertus(struct reading *r)
 {
     family_bias(r, "attention_bias", BIASED_QKV | BIASED_OUT);
     if (family_default_scaling(r, ROTARY_LLAMA3, 8, 8192))
-        r->config->rotary.theta = r->config->family->theta; /* whatever "rope_theta" says */
+        r->config->rotary.theta = r->config->family->theta; /* the default scaling goes with this
+                                                             * base, whatever "rope_theta" says */
 }
 
 static void settle_diffllama(struct reading *r)
@@ -224,8 +226,8 @@ void family_settle_ernie(struct reading *r)
     family_bias(r, "use_bias", BIASED_ALL);
 }
 
-/* Read which layers have a window: those that "layer_types" says or, without this list, all layers
- * but each n-th. `otherwise`: the default of n. */
+/* Read the window, and which layers have it: those in "layer_types" or, without this list, all
+ * layers but each n-th, where n is "sliding_window_pattern". `otherwise`: default of n. */
 static void settle_pattern(struct reading *r, size_t otherwise)
 {
     struct config *c = r->config;
@@ -233,26 +235,26 @@ static void settle_pattern(struct reading *r, size_t otherwise)
     family_window(r, "sliding_window");
     bool given = family_layer_types(r);
     size_t pattern = given ? 0 : family_size(r, key, otherwise);
-    json_given(r->root, key); /* marked as read: with "layer_types" it has no effect, and may be a
-                               * text */
+    json_given(r->root, key); /* only marks the key as read: with "layer_types" it has no effect,
+                               * and may be a text */
     for (size_t i = 0; pattern && c->window && i < c->n_layer; i++)
         if ((i + 1) % pattern)
             c->layer_flags[i] |= LAYER_WINDOW;
 }
 
-/* Read OLMo 3. As in transformers 5, "rope_scaling", and "rope_theta" outside of "rope_parameters",
- * are only for layers without a window. */
+/* Read OLMo 3. As in transformers 5, "rope_scaling" and a top-level "rope_theta" only apply to
+ * layers without a window. */
 static void settle_olmo3(struct reading *r)
 {
     struct config *c = r->config;
     family_settle_llama(r);
     settle_pattern(r, 4);
-    /* only a config from a GGUF file has this key */
+    /* only a config that was made from a GGUF file has this key */
     family_local_rotary(r, "rope_local_base_freq", c->family->theta, false);
 }
 
-/* Read the windows of EXAONE 4 and Cohere 2. If the model has a window, layers without the window
- * have no rotary embedding. */
+/* Read the windows of EXAONE 4 and Cohere 2. If the model has a window, the layers without the
+ * window have no rotary embedding. */
 static void settle_exaone4(struct reading *r)
 {
     settle_pattern(r, 4);
@@ -297,8 +299,9 @@ static void settle_ministral(struct reading *r)
     family_windows(r, 0, 1);
 }
 
-/* If "use_sliding_window" is true, layers have a window as "layer_types" says; without
- * "layer_types" all layers from "max_window_layers" on have a window. */
+/* Read which layers have a window. If "use_sliding_window" is true these are the layers in
+ * "layer_types" or, without this list, all layers from "max_window_layers" on; otherwise there is
+ * no window. */
 void family_settle_switched_window(struct reading *r)
 {
     struct config *c = r->config;
@@ -306,8 +309,7 @@ void family_settle_switched_window(struct reading *r)
     if (used)
         family_window(r, "sliding_window");
     else
-        json_given(r->root,
-                   "sliding_window"); /* marked as read: it has no effect while windows are off */
+        json_given(r->root, "sliding_window"); /* only marks the key as read: it has no effect */
     bool given = family_layer_types(r);
     size_t first = (size_t)family_integer(r, "max_window_layers", 0, INT32_MAX, 28);
     if (!used)
@@ -333,9 +335,10 @@ void family_settle_granite(struct reading *r)
     c->logit_divisor = (float)family_positive(r, "logits_scaling", 1);
 }
 
-/* Read SmolLM3. "no_rope_layers" says of each layer whether it has a rotary embedding (1) or none
- * (0); without this list, every n-th layer has none. Without "layer_types", "use_sliding_window"
- * gives a window to the layers without a rotary embedding. */
+/* Read SmolLM3. "no_rope_layers" has, for each layer, 1 if it has a rotary embedding and 0 if not;
+ * without this list each n-th layer has none, where n is "no_rope_layer_interval". If
+ * "use_sliding_window" is true and there is no "layer_types", the layers without a rotary embedding
+ * have the window. */
 static void settle_smollm3(struct reading *r)
 {
     struct config *c = r->config;
@@ -375,8 +378,8 @@ static void settle_gemma(struct reading *r)
     family_bias(r, "attention_bias", BIASED_QKV | BIASED_OUT);
 }
 
-/* "hidden_activation" names the activation; without it "hidden_act" does, where "gelu" means
- * gelu_pytorch_tanh. */
+/* Read Gemma. "hidden_activation" names the activation; without this key "hidden_act" names it,
+ * where "gelu" means gelu_pytorch_tanh. */
 static void settle_gemma1(struct reading *r)
 {
     static const char key[] = "hidden_act";
@@ -388,7 +391,7 @@ static void settle_gemma1(struct reading *r)
         family_activation(r, key, name);
 }
 
-/* Read the keys that Gemma 2 and Gemma 3 share. */
+/* Read the keys of scores and logits that Gemma 2 and Gemma 3 share. */
 static void settle_gemma_scores(struct reading *r)
 {
     struct config *c = r->config;
@@ -404,7 +407,8 @@ static void settle_gemma2(struct reading *r)
     family_windows(r, 0, 2);
 }
 
-/* Read Gemma 3. Layers with a window have another rotary embedding, and scores have no cap. */
+/* Read Gemma 3. Layers with a window have a rotary embedding of their own, and scores are not
+ * capped. */
 static void settle_gemma3(struct reading *r)
 {
     settle_gemma_scores(r);
@@ -417,7 +421,7 @@ static void settle_gemma3(struct reading *r)
     }
 }
 
-/* The member of an object whose name is the number of a layer, with or without leading zeros; NULL:
+/* The member of an object whose name is the index of a layer, with or without leading zeros; NULL:
  * there is none. */
 static const struct json *member_of_layer(const struct json *object, size_t layer)
 {
@@ -429,9 +433,9 @@ static const struct json *member_of_layer(const struct json *object, size_t laye
     return member;
 }
 
-/* Read the heads of layers without a window. "per_layer_config" has the sizes of layers that
- * differ. Without this key, "global_head_dim" and, if values are keys, "num_global_key_value_heads"
- * have them. */
+/* Read the sizes of heads in layers without a window. "per_layer_config" has them for the layers
+ * that differ from others. Without this key they are "global_head_dim" and, if values are keys,
+ * "num_global_key_value_heads". */
 static void read_wide_heads(struct reading *r)
 {
     struct config *c = r->config;
@@ -470,8 +474,8 @@ static void read_wide_heads(struct reading *r)
                 c->wide.kv_heads, c->n_head);
 }
 
-/* Read the keys of the layers' extra inputs (config.given), and of layers that read an earlier
- * layer's keys and values. `borrowing`: the default number of such layers. */
+/* Read the keys of the layers' extra inputs (config.given), and how many of the last layers read an
+ * earlier layer's keys and values. `borrowing`: default of this number. */
 static void settle_gemma_layers(struct reading *r, long long borrowing)
 {
     struct config *c = r->config;
@@ -542,8 +546,8 @@ static void settle_gemma4(struct reading *r)
                         "field 'use_double_wide_mlp': expected false beside experts, found true");
 }
 
-/* Read for each layer which share of the MLP's gates becomes 0. Default: 0.95 in the first 10
- * layers, if the model has more. */
+/* Read, for each layer, the share of the MLP's gates that become 0. Default: 0.95 in the first 10
+ * layers of a model with more than 10 layers, and 0 in other layers. */
 static void read_sparsity(struct reading *r)
 {
     enum { SPARSE_LAYERS = 10 };
@@ -574,13 +578,14 @@ static void settle_gemma3n(struct reading *r)
     c->copies.active =
         (size_t)family_integer(r, "altup_active_idx", 0, (long long)c->copies.count - 1, 0);
     c->copies.scaled = family_flag(r, "altup_correct_scale", true);
-    family_number(r, "altup_coef_clip", 0, 1e9, 120);       /* read, but only training uses it */
+    family_number(r, "altup_coef_clip", 0, 1e9, 120);       /* read, but it has an effect only in
+                                                             * training */
     family_number(r, "query_pre_attn_scalar", 0, 1e9, 256); /* read, but it has no effect, as in
                                                              * transformers */
 }
 
-/* Read Mistral 3. Its unembedding is tied to the embedding only if the file has no unembedding,
- * whatever "tie_word_embeddings" says. */
+/* Read Mistral 3. Whatever "tie_word_embeddings" says, the token embedding is used as unembedding
+ * only if the file has no unembedding. */
 static void settle_mistral3(struct reading *r)
 {
     family_settle_window(r);
@@ -592,8 +597,7 @@ static void settle_ministral3(struct reading *r)
     struct rotary *rotary = &r->config->rotary;
     family_settle_window(r);
     if (r->config->family->wrapped)
-        r->config->tied = false; /* tied only if the file has no unembedding, as in
-                                  * settle_mistral3 */
+        r->config->tied = false; /* as in settle_mistral3: the file decides */
     if (!family_default_scaling(r, ROTARY_YARN, 16, 16384))
         return;
     rotary->theta = 1e6;
@@ -623,8 +627,8 @@ static void settle_bigcode(struct reading *r)
         c->scale = 1;
 }
 
-/* Read the keys of attention from the object "attn_config"; if it is absent, as from a GGUF file,
- * from config.json itself. */
+/* Read MPT. The keys of attention are in the object "attn_config" or, in a config that was made
+ * from a GGUF file, at the top level. */
 static void settle_mpt(struct reading *r)
 {
     struct config *c = r->config;
@@ -643,7 +647,7 @@ static void settle_mpt(struct reading *r)
     r->root = root;
 }
 
-/* In files of the first GPT "gelu" means gelu_new. */
+/* Read the first GPT, in whose files "gelu" means gelu_new. */
 static void settle_openai(struct reading *r)
 {
     r->config->final_norm = false;
@@ -705,15 +709,15 @@ static void settle_falcon(struct reading *r)
     if (parallel || grouped)
         c->style = grouped && norms == 2 ? STYLE_PARALLEL : STYLE_ONE_NORM;
     if (grouped && norms == 2)
-        c->family++; /* the next row, which has names of two norms */
+        c->family++; /* the next row of the table, with names for two norms */
     if (alibi)
         c->score_bias = BIAS_ALIBI_ROUNDED;
     else
         family_read_rotary(r, 1, 1e4);
 }
 
-/* Read a list of "local" and "global" layers `times` times, and give local layers a window. False:
- * the list has more items than there are layers, or a word other than these two. */
+/* Read a list of "local" and "global" layers `times` times, from *layer on, and give local layers
+ * the window. False: there are more items than layers, or another word. */
 static bool add_local_layers(struct config *c, const struct json *list, size_t *layer,
                              long long times)
 {
@@ -730,8 +734,8 @@ static bool add_local_layers(struct config *c, const struct json *list, size_t *
     return true;
 }
 
-/* "attention_layers" or "attention_types" says which layers have a window; without both every
- * second layer has one. */
+/* Read GPT-Neo. "attention_layers" or "attention_types" says which layers have a window; without
+ * both these are layers 1, 3, 5, … */
 static void settle_gpt_neo(struct reading *r)
 {
     struct config *c = r->config;

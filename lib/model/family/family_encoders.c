@@ -1,4 +1,4 @@
-/* family_encoders.c: encoders of a text, whose tokens attend to earlier and later ones: names of
+/* family_encoders.c: encoders, in which tokens attend to earlier and later tokens: names of
  * tensors, keys that a row cannot express, and a row for each family. */
 #include <math.h>
 #include <string.h>
@@ -85,8 +85,8 @@ static const struct family_names deberta_head_names = NAMES(
     {"lm_predictions.lm_head.LayerNorm", {SLOT_TRANSFORM_NORM}},
     {"lm_predictions.lm_head.decoder", {SLOT_UNEMBED}, .bias = "lm_predictions.lm_head.bias"});
 
-/* Names of Nomic's masked models. Their prefix is "bert." in published files, "nomic_bert." in
- * files of transformers 5. */
+/* Tensor names of Nomic's masked models. Their prefix is "bert." in published files, and
+ * "nomic_bert." in files that transformers 5 saved. */
 static const struct family_names nomic_names = NAMES_OF(
     "bert.", "encoder.layers.", NULL, "nomic_", &bert_names, false, {"emb_ln", {SLOT_EMBED_NORM}},
     {"attn.Wqkv", {SLOT_Q, SLOT_K, SLOT_V}}, {"attn.out_proj", {SLOT_O}}, {"norm1", {SLOT_NORM_1}},
@@ -119,8 +119,8 @@ static void settle_bert(struct reading *r)
     settle_encoder(r);
 }
 
-/* Read a model of type "bert". With ALiBi it is JinaBERT, whose family is one of the next two
- * rows. */
+/* Read a model of type "bert". If it has ALiBi it is JinaBERT, whose family is one of the next two
+ * rows of the table. */
 static void settle_any_bert(struct reading *r)
 {
     static const char key[] = "feed_forward_type";
@@ -130,8 +130,8 @@ static void settle_any_bert(struct reading *r)
         return;
     }
     const char *type = family_text(r, key, "original");
-    bool norms = false; /* the variant with norms of queries and keys; only the name of its code
-                         * tells it */
+    bool norms = false; /* whether it is the variant with norms of queries and keys, which only the
+                         * name of its code in "auto_map" shows */
     for (const struct json *at = json_first(family_given(r, "auto_map")); at; at = json_next(at)) {
         const char *code = "";
         json_get_text(at, &code);
@@ -152,7 +152,7 @@ static void settle_any_bert(struct reading *r)
     c->activation = type[0] == 'g' ? ACTIVATION_GELU : ACTIVATION_RELU;
 }
 
-/* Read Nomic BERT, by the keys of its authors' code. Options that no published model uses are
+/* Read Nomic BERT, with the keys of its authors' code. Options that no published model uses are
  * refused. */
 static void settle_nomic(struct reading *r)
 {
@@ -167,13 +167,13 @@ static void settle_nomic(struct reading *r)
     const char *name = family_text(r, key, "swiglu");
     if (strcmp(name, "swiglu") != 0)
         err_unsupported(family_fail(r), "field '%s': expected \"swiglu\", found \"%s\"", key, name);
-    /* beyond this length the authors' code changes the angles of the rotary embedding */
+    /* in longer texts the authors' code changes the angles of the rotary embedding */
     size_t trained = family_size(r, "max_trained_positions", c->n_positions);
     c->n_positions = trained < c->n_positions ? trained : c->n_positions;
 }
 
-/* Let positions count only tokens that are not padding. The first position is the row after
- * padding's row of the table. */
+/* Let positions count only tokens that are not padding. The first token has the row of the table
+ * that follows the row of the padding token. */
 static void count_positions(struct reading *r, long long padding)
 {
     struct config *c = r->config;
@@ -194,7 +194,7 @@ static void settle_roberta(struct reading *r)
     count_positions(r, family_integer(r, "pad_token_id", 0, DIMENSION_MAX, 1));
 }
 
-/* Read ESM. Positions are learned or, if "position_embedding_type" says so, rotary embeddings. */
+/* Read ESM. Positions are learned, or rotary if "position_embedding_type" is "rotary". */
 static void settle_esm(struct reading *r)
 {
     static const char key[] = "position_embedding_type";
@@ -255,8 +255,8 @@ static void settle_electra(struct reading *r)
         err_unsupported(family_fail(r), "field 'summary_type': expected first");
 }
 
-/* Read from "pos_att_type" which products with distances are added: a list, or a text with "|"
- * between the names. */
+/* Read from "pos_att_type" which products with distance vectors are added to scores. Its value is a
+ * list, or a text with "|" between the names. */
 static void read_terms(struct reading *r)
 {
     static const char key[] = "pos_att_type";
@@ -282,13 +282,15 @@ static void settle_deberta(struct reading *r)
     struct config *c = r->config;
     c->end_activation = c->activation;
     c->n_segments = (size_t)family_integer(r, "type_vocab_size", 0, DIMENSION_MAX, 0);
-    enum activation hidden = c->activation; /* the pooler's activation is only used before
+    enum activation hidden = c->activation; /* kept here, because the pooler's activation is read
+                                             * into c->activation below and is only used before
                                              * classes */
     family_activation(r, "pooler_hidden_act", family_text(r, "pooler_hidden_act", "gelu"));
     c->class_activation = c->activation;
     c->activation = hidden;
     family_size(r, "pooler_hidden_size", c->n_embd);
-    family_flag(r, "legacy", true); /* read, but the file decides which names the head has */
+    family_flag(r, "legacy", true); /* only marks the key as read: the file's tensors decide which
+                                     * names the head has */
     family_expect(r, "relative_attention", true, false);
     if (!family_flag(r, "position_biased_input", true))
         c->n_positions = 0;
@@ -329,7 +331,7 @@ static void settle_deberta(struct reading *r)
                         kernel);
 }
 
-/* Read ALBERT: a group of layers runs several times, with the same parameters, before the next
+/* Read ALBERT. Layers share parameters: each group of layers runs several times before the next
  * group runs. */
 static void settle_albert(struct reading *r)
 {
@@ -346,8 +348,8 @@ static void settle_albert(struct reading *r)
                 CONFIG_FLAGS_MAX, c->n_group, c->n_layer);
 }
 
-/* Read ModernBERT. Layers with a window have another base of the rotary embedding; layer 0 has no
- * first norm. */
+/* Read ModernBERT. Layers with a window have their own base of the rotary embedding. Layer 0 has no
+ * norm before attention. */
 static void settle_modernbert(struct reading *r)
 {
     struct config *c = r->config;

@@ -107,7 +107,7 @@ void family_read_experts(struct reading *r, const char *experts, const char *cho
     struct config *c = r->config;
     struct mixture *m = &c->mixture;
     const struct family *next = c->family + 1;
-    /* transformers 5 writes the second name */
+    /* transformers 5 writes "num_local_experts" */
     const char *const names[FAMILY_NAMES_MAX] = {experts, "num_local_experts"};
     m->experts = (size_t)family_named(r, names, 1, DIMENSION_MAX, (double)m->experts);
     usual = chosen ? family_size(r, chosen, usual) : usual;
@@ -115,7 +115,7 @@ void family_read_experts(struct reading *r, const char *experts, const char *cho
     if (!m->inner)
         err_set(family_fail(r), "field '%s': expected a width of experts, found nothing", inner);
     if (family_has_separate_experts(r) && next->name && strchr(next->name, ' '))
-        c->family = next; /* the next row has names of separate experts */
+        c->family = next; /* the next row of the table, with names of separate experts */
     if (m->experts > EXPERTS_MAX)
         err_set(family_fail(r), "field '%s': expected at most %d, found %zu", experts, EXPERTS_MAX,
                 m->experts);
@@ -137,8 +137,8 @@ static void settle_minimax(struct reading *r)
     family_read_experts(r, "num_local_experts", "num_experts_per_tok", 8, NULL);
 }
 
-/* Read which layers have experts: every "decoder_sparse_step"-th layer, except the layers in
- * "mlp_only_layers". */
+/* Read the experts of Qwen: their number, how many each token uses, and which layers have them:
+ * each "decoder_sparse_step"-th layer, except the layers in "mlp_only_layers". */
 void family_read_qwen_experts(struct reading *r, size_t usual, bool renormalised)
 {
     struct config *c = r->config;
@@ -169,7 +169,7 @@ static void settle_qwen2_moe(struct reading *r)
     family_settle_switched_window(r);
     size_t end = (size_t)family_integer(r, "max_window_layers", 0, INT32_MAX, 28);
     bool given = json_given(r->root, "layer_types");
-    /* every second layer before `end` has a window */
+    /* without "layer_types" layers 0, 2, 4, … before `end` have the window */
     for (size_t i = 0; c->window && i < c->n_layer && !given; i++)
         c->layer_flags[i] = i % 2 == 0 && i < end ? LAYER_WINDOW : 0;
 }
@@ -181,7 +181,8 @@ static void settle_qwen3_moe(struct reading *r)
     if (family_flag(r, "use_sliding_window", false))
         family_settle_window(r);
     else
-        json_given(r->root, "sliding_window"); /* marked as read, so it is not listed as unread */
+        json_given(r->root, "sliding_window"); /* only marks the key as read, so it is not listed as
+                                                * unread */
 }
 
 static void settle_olmoe(struct reading *r)
@@ -257,7 +258,8 @@ static void settle_gpt_oss(struct reading *r)
 {
     struct config *c = r->config;
     family_read_experts(r, "num_local_experts", "num_experts_per_tok", 4, NULL);
-    json_given(r->root, "hidden_act"); /* read, but it has no effect: experts have quick_gelu */
+    json_given(r->root, "hidden_act"); /* only marks the key as read: experts always have
+                                        * quick_gelu */
     family_bias(r, "attention_bias", BIASED_QKV | BIASED_OUT);
     c->clamp = (float)family_positive(r, "swiglu_limit", (double)c->clamp);
     c->gate_slope = (float)family_positive(r, "swiglu_alpha", 1.702);
@@ -265,8 +267,8 @@ static void settle_gpt_oss(struct reading *r)
     family_default_scaling(r, ROTARY_YARN, 32, 4096);
 }
 
-/* Whether a model of type deepseek_v2 chooses among all experts, although config.json states
- * groups. */
+/* Whether a model of type deepseek_v2 chooses among all experts, not by groups, even if config.json
+ * has keys of groups. */
 static bool chooses_greedily(struct reading *r)
 {
     return strcmp(family_text(r, "topk_method", "greedy"), "greedy") == 0;
@@ -276,7 +278,7 @@ void family_check_groups(struct reading *r, const char *experts, const char *gro
                          const char *chosen_groups, const char *chosen_key, size_t chosen)
 {
     const struct mixture *m = &r->config->mixture;
-    if (r->failed) /* a divisor below may be 0 then */
+    if (r->failed) /* after an error a divisor below may be 0 */
         return;
     size_t size = m->experts / m->groups;
     if (m->experts % m->groups || m->chosen_groups > m->groups ||
@@ -291,9 +293,9 @@ void family_check_groups(struct reading *r, const char *experts, const char *gro
                 chosen_key, m->chosen_groups * size, chosen_groups, m->chosen_groups, chosen);
 }
 
-/* Read the keys of DeepSeek and related models: groups of experts, a shared expert, and first
- * layers without experts. Defaults: `usual` experts for each token, `shared` shared experts,
- * `plain` first layers. */
+/* Read the experts of DeepSeek and related models: groups of experts, shared experts, and how many
+ * of the first layers have no experts. Defaults: each token uses `usual` experts, there are
+ * `shared` shared experts, and `plain` first layers have none. */
 void family_read_grouped(struct reading *r, long long plain, size_t usual, long long shared)
 {
     struct config *c = r->config;
@@ -319,7 +321,8 @@ void family_read_grouped(struct reading *r, long long plain, size_t usual, long 
                         chosen);
 }
 
-/* The factor that yarn gives to scores: (0.1 · mscale_all_dim · ln(factor) + 1)². */
+/* The factor by which yarn multiplies scores: (0.1 · mscale_all_dim · ln(factor) + 1)²; 1 if the
+ * scaling is not yarn. */
 static double yarn_scale(struct reading *r)
 {
     const struct json *root = r->root, *scaling = family_object(r, "rope_scaling");
@@ -381,7 +384,7 @@ void family_read_mlp_layers(struct reading *r, size_t chosen)
                 c->n_layer);
 }
 
-/* Read GLM 4.7 Flash. If "mlp_layer_types" is absent all layers but the first have experts. */
+/* Read GLM 4.7 Flash. Without "mlp_layer_types" all layers except the first have experts. */
 static void settle_glm4_moe_lite(struct reading *r)
 {
     family_read_grouped(r, 1, 4, 1);
@@ -390,7 +393,7 @@ static void settle_glm4_moe_lite(struct reading *r)
     family_read_mlp_layers(r, family_size(r, "num_experts_per_tok", 4));
 }
 
-/* Fail if config.json lacks a key that has no default. */
+/* Refuse a config that lacks a key without a default. */
 static void require(struct reading *r, const char *key)
 {
     if (!json_member(r->root, key))

@@ -55,8 +55,8 @@ void family_trial_end(struct family_trial *trial)
         json_free(trial->lists[i]);
 }
 
-/* Add an absent key with all its names to the trial's list. True: the trial gives this key another
- * value. */
+/* Add an absent key with all its names to the list of the trial, if it is not there yet. True: this
+ * key is on trial, so its value must not be the default. */
 static bool is_tried(struct reading *r, const char *const names[FAMILY_NAMES_MAX])
 {
     struct family_trial *trial = r->trial;
@@ -76,8 +76,8 @@ static bool is_tried_alone(struct reading *r, const char *key)
     return r->trial && !json_member(r->root, key) && is_tried(r, names);
 }
 
-/* The number that a trial gives to a key in place of its default; the default if it is not in [min,
- * max]. */
+/* The number that a trial gives to a key whose default is `otherwise`; the default itself if the
+ * number is not in [min, max]. */
 static long long another(const struct reading *r, long long min, long long max, long long otherwise)
 {
     const long long numbers[FAMILY_VALUES] = {2 * otherwise, otherwise + 1, 1, 2, 3, 4, 0};
@@ -215,7 +215,8 @@ void family_activation(struct reading *r, const char *key, const char *name)
                         activation_names, name);
 }
 
-/* Refuse an object with keys that ask for something that is not supported. */
+/* Refuse an object of config.json with keys for features that the family does not support, unless
+ * their value is false, 0 or null. */
 static void check_undone(struct reading *r, const struct json *object)
 {
     static const char *const keys[] = {
@@ -319,7 +320,7 @@ static void read_factors(struct reading *r, float *factors, const char *key, siz
     }
 }
 
-/* Refuse a scaling that lacks a number which its kind needs. */
+/* Refuse a scaling whose numbers are missing or out of range for its kind. */
 static void check_scaling(struct reading *r, const struct rotary *rotary)
 {
     if (rotary->scaling == ROTARY_PLAIN)
@@ -339,7 +340,7 @@ static void check_scaling(struct reading *r, const struct rotary *rotary)
         err_set(family_fail(r), "field 'high_freq_factor': expected more than low_freq_factor");
 }
 
-/* Set the numbers of scaling to their defaults, before "rope_scaling" is read. */
+/* Set the numbers of the scaling to their defaults, before an object of scaling is read. */
 static void begin_scaling(struct reading *r, struct rotary *rotary)
 {
     rotary->positions = rotary->trained_positions = (double)r->config->n_positions;
@@ -348,7 +349,7 @@ static void begin_scaling(struct reading *r, struct rotary *rotary)
     rotary->high_frequency = 4;
 }
 
-/* Read an object of rotary scaling; NULL: leave the rotary embedding as it is. */
+/* Read an object of rotary scaling. If it is NULL the rotary embedding does not change. */
 static void read_scaling(struct reading *r, const struct json *scaling, struct rotary *rotary)
 {
     const struct json *root = r->root;
@@ -359,7 +360,8 @@ static void read_scaling(struct reading *r, const struct json *scaling, struct r
     find_scaling(r, rotary);
     check_undone(r, scaling);
     rotary->theta = family_number(r, "rope_theta", 1, 1e12, rotary->theta);
-    double alpha = family_number(r, "alpha", 0, 1e9, 0); /* raises θ for texts of any length */
+    double alpha = family_number(r, "alpha", 0, 1e9, 0); /* with dynamic scaling, alpha changes θ
+                                                          * for texts of every length */
     if (rotary->scaling == ROTARY_DYNAMIC && alpha > 0 && rotary->components > 2) {
         double d = (double)rotary->components;
         rotary->theta *= pow(alpha, d / (d - 2));
@@ -385,7 +387,8 @@ static void read_scaling(struct reading *r, const struct json *scaling, struct r
         rotary->growth = family_number(r, "llama_4_scaling_beta", 0, 1e6, 0);
     long long trained = family_integer(r, "original_max_position_embeddings", 1, DIMENSION_MAX, 0);
     r->root = root;
-    if (rotary->scaling >= ROTARY_LLAMA3) /* the key outside of the object has precedence */
+    if (rotary->scaling >= ROTARY_LLAMA3) /* original_max_position_embeddings at the top level of
+                                           * config.json has precedence */
         trained = family_integer(r, "original_max_position_embeddings", 1, DIMENSION_MAX,
                                  trained ? trained : r->config->family->trained_positions);
     r->root = scaling;
@@ -405,15 +408,16 @@ static void read_scaling(struct reading *r, const struct json *scaling, struct r
     r->root = root;
 }
 
-/* The object under a key of the rotary embedding; NULL: it is absent, empty, or the family ignores
- * it. */
+/* The object that is the value of a key of the rotary embedding; NULL: the key is absent, the
+ * object is empty, or the family ignores the key. */
 static const struct json *rotary_object(struct reading *r, const char *key)
 {
     const struct json *object = r->config->family->fixed_rotary ? NULL : family_object(r, key);
     return json_first(object) ? object : NULL;
 }
 
-/* The object for one kind of layers in `parameters`; NULL: there is none. */
+/* The object for one kind of layers, such as "full_attention", inside the object `parameters`;
+ * NULL: there is none. */
 static const struct json *rotary_part(struct reading *r, const struct json *parameters,
                                       const char *kind)
 {
@@ -438,15 +442,16 @@ void family_read_rotary(struct reading *r, double turning, double theta)
     const struct json *full = rotary_part(r, parameters, "full_attention");
     c->rotary.theta = family_named(r, thetas, 1, 1e12, theta);
     turning = family_named(r, names, 0, 1, turning);
-    /* as in transformers 5: "rope_scaling" replaces "rope_parameters". Parameters for layers
-     * without a window are kept, and "rope_scaling" is added to them. */
+    /* as in transformers 5, "rope_scaling" replaces "rope_parameters". Only if these have a part
+     * for layers without a window ("full_attention"), this part is read first, and "rope_scaling"
+     * after it. */
     const struct json *own = full ? full : scaling ? NULL : parameters;
     if (!r->failed && shares)
         r->failed = json_double(own, share_name, 0, 1, &turning, r->err) ||
                     json_double(scaling, share_name, 0, 1, &turning, r->err);
     size_t *components = &c->rotary.components;
-    /* The number of rotated channels is the width if it is given and not null; else the share says
-     * it, by default all channels. */
+    /* The number of rotated channels is the value of width_key, if it is given and not null.
+     * Otherwise it follows from the share, by default 1: all channels. */
     const char *width_key = family->width_key;
     bool by_width = width_key && !family_is_null(r, width_key) &&
                     (*components || json_given(r->root, width_key));
@@ -537,7 +542,8 @@ static const struct size_key {
     {{"max_position_embeddings", "n_positions", "max_seq_len"}, SIZE(n_positions)},
 };
 
-/* The name that config.json has for the size at this offset of struct config, for messages. */
+/* The name that config.json uses for a size, or else the first of its names, for messages.
+ * `offset`: the size's offset in struct config. */
 static const char *size_name(const struct reading *r, size_t offset)
 {
     const struct size_key *key = size_keys;
@@ -549,7 +555,8 @@ static const char *size_name(const struct reading *r, size_t offset)
     return key->names[0];
 }
 
-/* Refuse a config that lacks a size without a default. The message says all names of its key. */
+/* Refuse a config that lacks a size without a default. The message has all names of the size's
+ * key. */
 static void refuse_missing(struct reading *r)
 {
     static const size_t needed[] = {SIZE(vocab_size), SIZE(n_embd), SIZE(n_layer), SIZE(n_head)};
@@ -582,7 +589,7 @@ static void refuse_kv_heads(struct reading *r)
                 kv_heads, heads, c->n_head, c->n_kv_head);
 }
 
-/* Fill in the sizes that were not given, and refuse sizes that contradict each other. */
+/* Set the sizes that config.json lacks, and refuse sizes that contradict each other. */
 static void settle_sizes(struct reading *r)
 {
     struct config *c = r->config;
@@ -610,8 +617,8 @@ static void settle_sizes(struct reading *r)
         c->scale = 1.0f / sqrtf((float)c->d_k);
 }
 
-/* Read eos_token_id: an end-of-text token, or a list of them. If it is absent or null eos_id
- * stays. */
+/* Read eos_token_id: the id of an end-of-text token, or a list of ids. If it is absent or null
+ * eos_id does not change. */
 static int read_ends(struct config *c, const struct json *root, struct err *err)
 {
     static const char key[] = "eos_token_id";
@@ -632,7 +639,8 @@ static int read_ends(struct config *c, const struct json *root, struct err *err)
     return 0;
 }
 
-/* Read "bad_words_ids", a list of lists. Each must have one token, which is never chosen. */
+/* Read "bad_words_ids", a list of lists of ids. Each inner list must have one id, and this token is
+ * never generated. */
 static void read_banned(struct reading *r, struct generation_rules *rules)
 {
     const struct json *list = family_list(r, "bad_words_ids");
@@ -648,7 +656,7 @@ static void read_banned(struct reading *r, struct generation_rules *rules)
     }
 }
 
-/* Refuse rules of generation that are not supported and would change which tokens are chosen. */
+/* Refuse keys of generation that are not supported and would change which tokens are generated. */
 static void refuse_rules(struct reading *r)
 {
     static const struct {
@@ -739,12 +747,12 @@ void family_read_causal(struct reading *r)
     struct config *c = r->config;
     c->causal = family_flag(r, "is_causal", true);
     if (!c->causal && c->window)
-        c->window++; /* the key at the distance `window` is visible, in addition to `window` keys
-                      * before it */
+        c->window++; /* without a causal mask a window of `window` keys also includes the key at the
+                      * distance `window` */
 }
 
-/* Read "intermediate_size" if it is a list, with the MLP's width for each layer; false: it is no
- * list. */
+/* Read "intermediate_size" if its value is a list with the MLP's width in each layer; false: it is
+ * not a list, or the family has no such list. */
 static bool read_inners(struct reading *r)
 {
     struct config *c = r->config;
@@ -770,7 +778,7 @@ static bool read_inners(struct reading *r)
     return true;
 }
 
-/* Read the keys of MODEL_DECODER, by all their names. */
+/* Read the keys of a MODEL_DECODER, each under any of its names. */
 static void read_decoder(struct reading *r)
 {
     static const char *const of_roots[FAMILY_NAMES_MAX] = {"rms_norm_eps"};
@@ -821,7 +829,7 @@ int family_read(struct config *config, const struct family *family, const struct
 int family_try(struct config *config, const struct family *family, const struct json *root,
                struct family_trial *trial, struct err *err)
 {
-    /* a key of transformers, then a key of MLX */
+    /* keys of transformers and of MLX */
     static const char *const quantisations[] = {"quantization_config", "quantization"};
     struct reading reading = {.config = config, .root = root, .err = err, .trial = trial};
     *config = *family->defaults;
@@ -839,25 +847,26 @@ int family_try(struct config *config, const struct family *family, const struct 
             return json_refuse("text_config", reading.root, "an object", err);
         const char *kind = strrchr(family[1].name ? family[1].name : "", ' ');
         if (kind && strcmp(family_text(&reading, "model_type", ""), kind + 1) == 0) {
-            *config = *family[1].defaults; /* the next row is for text models of this type */
+            *config = *family[1].defaults; /* the next row of the table is for text models of this
+                                            * type */
             config->family = family + 1;
         }
     }
     if (family_is_for(&reading, "ForTokenClassification") ||
-        family_is_for(&reading, "ForQuestionAnswering")) /* by its tensors alone it could be a
+        family_is_for(&reading, "ForQuestionAnswering")) /* its tensors could also be those of a
                                                           * classifier of sequences */
         config->answers = ANSWER_OF_EACH;
     if (config->kind == MODEL_DECODER)
         read_decoder(&reading);
     else if (!reading.failed)
-        family->settle(&reading); /* `settle` reads the other keys */
+        family->settle(&reading); /* reads all keys of this kind of model */
     return err_if(reading.failed || (family->wrapped && read_ends(config, root, err)));
 }
 
 /* --- keys that were not read ------------------------------------------------------------------ */
 
-/* Keys that have no effect on the values of a pass: they are for training, for generating or about
- * files. First whole keys, then parts of keys. */
+/* Keys without an effect on the values of a pass: they are for training, for generation or about
+ * files. idle_keys: whole keys; idle_parts: parts of keys. */
 static const char idle_keys[] =
     " architectures auto_map cache_implementation do_sample dtype early_stopping id2label init_std "
     "initializer_range is_decoder label2id layerdrop max_length min_length pretraining_tp "
@@ -874,8 +883,8 @@ static bool is_idle(const char *key)
     return idle || name_is_among(idle_keys, key);
 }
 
-/* Whether the value of an unread key may matter. These do not matter: false, null, 0, 1, an empty
- * list or object. */
+/* Whether an unread key may have an effect, judged by its value: false, null, 0, 1 and an empty
+ * list or object have none. */
 static bool says_something(const struct json *value)
 {
     bool flag = true;

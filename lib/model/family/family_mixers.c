@@ -1,5 +1,5 @@
-/* family_mixers.c: decoders with layers that keep a state: names of tensors, keys that a row cannot
- * express, and a row for each family. */
+/* family_mixers.c: decoders with mixers, layers that keep a state: names of tensors, keys that a
+ * row cannot express, and a row for each family. */
 #include <math.h>
 #include <string.h>
 
@@ -14,8 +14,8 @@
         under ".down_proj", {SLOT_EXPERT_DOWN}, .bare = true, .stacked = true                   \
     }
 
-/* Names that Qwen3-Next and Qwen3.5 share: of a gated delta rule, under "linear_attn", and of
- * attention with a gate. */
+/* Tensor names that Qwen3-Next and Qwen3.5 share. The gated delta rule is under "linear_attn",
+ * attention has a gate. */
 static const struct family_names delta_names = NAMES(
     "model.", "layers.", &family_qwen2_moe_names,
     {"self_attn.q_proj", {SLOT_Q, SLOT_OUT_GATE}, .groups = GROUPS_HEAD},
@@ -39,7 +39,8 @@ static const struct family_names qwen3_next_names =
            OF_MIXER},
           {"linear_attn.in_proj_ba", {SLOT_BETA, SLOT_STEP}, .groups = GROUPS_KV_HEAD, OF_MIXER});
 
-/* Names of Qwen3-Next from GGUF files, where queries, keys and values are one tensor. */
+/* Tensor names of Qwen3-Next from GGUF files, where a mixer's queries, keys and values are one
+ * tensor. */
 static const struct family_names qwen3_next_split_names =
     NAMES("model.", "layers.", &qwen3_next_names,
           {"linear_attn.in_proj_qkv", {SLOT_Q, SLOT_K, SLOT_V}, OF_MIXER},
@@ -66,7 +67,8 @@ static const struct family_names lfm2_names = NAMES(
     {"feed_forward.experts.{e}.w3", {SLOT_EXPERT_UP}},
     {"feed_forward.experts.{e}.w2", {SLOT_EXPERT_DOWN}});
 
-/* Names of a Mamba-2 mixer, and of a Mamba mixer, that begin with `under`. */
+/* Tensor names of a Mamba-2 mixer and of a Mamba mixer, where `under` is the beginning of all
+ * names. */
 #define MAMBA2_ROWS(under)                                                           \
     {under "in_proj", {SLOT_OUT_GATE, SLOT_V, SLOT_K, SLOT_Q, SLOT_STEP}, OF_MIXER}, \
         {under "conv1d", {SLOT_CONV_V, SLOT_CONV_K, SLOT_CONV_Q}, OF_MIXER},         \
@@ -98,7 +100,7 @@ static const struct family_names lfm2_names = NAMES(
         }                                                                             \
     }
 
-/* Names of Bamba and of Falcon-H1. */
+/* Tensor names of Bamba and Falcon-H1. */
 static const struct family_names bamba_names =
     NAMES("model.", "layers.", &family_llama_names, FEED_FORWARD, MAMBA2_ROWS("mamba."));
 
@@ -127,7 +129,8 @@ static const struct family_names mamba_names =
     NAMES("backbone.", "layers.", &family_llama_names, {"embeddings", {SLOT_TOKENS}},
           {"norm_f", {SLOT_FINAL_NORM}}, {"norm", {SLOT_NORM_1}}, MAMBA_ROWS("mixer."));
 
-/* Names of Nemotron-H, whose layers have one sublayer each, always called "mixer". */
+/* Tensor names of Nemotron-H. Its layers have one sublayer each, which is called "mixer" whatever
+ * it is. */
 static const struct family_names nemotron_names = NAMES(
     "backbone.", "layers.", &mamba2_names, {"norm", {SLOT_NORM_2}}, {"mixer.q_proj", {SLOT_Q}},
     {"mixer.k_proj", {SLOT_K}}, {"mixer.v_proj", {SLOT_V}}, {"mixer.o_proj", {SLOT_O}},
@@ -150,8 +153,8 @@ static const struct family_names jamba_names =
           {"feed_forward.experts.{e}.up_proj", {SLOT_EXPERT_UP}},
           {"feed_forward.experts.{e}.down_proj", {SLOT_EXPERT_DOWN}});
 
-/* Names of OLMo Hybrid: layers with a mixer have norms before their sublayers, layers with
- * attention have norms after them. */
+/* Tensor names of OLMo Hybrid. Layers with a mixer have norms before their sublayers, layers with
+ * attention have norms of sublayer outputs. */
 static const struct family_names olmo_names = NAMES(
     "model.", "layers.", &family_llama_names, {"post_attention_layernorm", {SLOT_NORM_1_POST}},
     {"post_feedforward_layernorm", {SLOT_NORM_2_POST}}, {"post_attention_layernorm", {SLOT_NORM_2}},
@@ -168,14 +171,14 @@ static const struct family_names olmo_names = NAMES(
 static const struct family_names olmo_published_names =
     NAMES("model.", "layers.", &olmo_names, {"attention_layer_norm", {SLOT_NORM_1}},
           {"feedforward_layer_norm", {SLOT_NORM_2}});
-/* Names in files that transformers 5 saved: the MLP's norm has one name, even in layers with
- * attention. */
+/* Tensor names of OLMo Hybrid in files that transformers 5 saved: "feedforward_layer_norm" is the
+ * MLP's norm in layers with a mixer, and the norm of attention's output in the others. */
 static const struct family_names olmo_saved_names = NAMES(
     "model.", "layers.", &olmo_published_names, {"attention_layer_norm", {SLOT_NORM_1}},
     {"feedforward_layer_norm", {SLOT_NORM_2}}, {"feedforward_layer_norm", {SLOT_NORM_1_POST}});
 
-/* Names of Kimi Linear: a gated delta rule, whose steps and gates are made from narrow vectors, and
- * latent attention. */
+/* Tensor names of Kimi Linear, which has latent attention and a gated delta rule whose steps and
+ * gates are computed from narrow vectors. */
 static const struct family_names kimi_names = NAMES(
     "model.", "layers.", &family_latent_names, {"block_sparse_moe.gate", {SLOT_ROUTER}},
     {"block_sparse_moe.gate.e_score_correction_bias", {SLOT_CORRECTION}, .bare = true},
@@ -197,20 +200,21 @@ static const struct family_names kimi_names = NAMES(
     {"self_attn.dt_bias", {SLOT_STEP_SHIFT}, .bare = true, OF_MIXER},
     {"self_attn.A_log", {SLOT_DECAY}, .bare = true, OF_MIXER},
     {"self_attn.o_norm", {SLOT_OUT_NORM}, OF_MIXER});
-/* Names in files that transformers 5 saved: plain MLPs are called like experts. */
+/* Tensor names of Kimi Linear in files that transformers 5 saved: plain MLPs have names like
+ * experts. */
 static const struct family_names kimi_saved_names =
     NAMES("model.", "layers.", &kimi_names, {"block_sparse_moe.gate_proj", {SLOT_GATE}},
           {"block_sparse_moe.up_proj", {SLOT_UP}}, {"block_sparse_moe.down_proj", {SLOT_DOWN}});
 
 /* --- keys that a row cannot express ----------------------------------------------------------- */
 
-/* Read which layers have a mixer: `key` is a list with the kind of each layer. False: there is no
- * such list. */
+/* Read from the list under `key`, which has the kind of each layer, which layers have a mixer.
+ * False: there is no such list. */
 static bool read_kinds(struct reading *r, const char *key)
 {
     static const char *const kinds[] = {"full_attention", "attention", "linear_attention", "mamba",
                                         "conv"};
-    enum { MIXERS = 2, KINDS = 5 }; /* kinds from MIXERS on are mixers */
+    enum { MIXERS = 2, KINDS = 5 }; /* kinds[MIXERS] and the kinds after it are mixers */
     struct config *c = r->config;
     const struct json *list = family_list(r, key), *item = json_first(list);
     if (list && json_count(list) != c->n_layer)
@@ -233,11 +237,12 @@ static bool read_kinds(struct reading *r, const char *key)
     return list;
 }
 
-/* Refuse sizes that do not fit. `heads`, `key_heads`: keys of config.json for messages. */
+/* Refuse a mixer whose number of heads is not a multiple of the number of key heads, or whose heads
+ * are too large. `heads` and `key_heads`: names of keys for error messages. */
 static void check_mixer(struct reading *r, const char *heads, const char *key_heads)
 {
     const struct mixer *m = &r->config->mixer;
-    if (r->failed) /* a divisor below may be 0 then */
+    if (r->failed) /* after an error a divisor below may be 0 */
         return;
     if (m->heads % m->key_heads)
         err_set(family_fail(r), "field '%s': expected a multiple of %s = %zu, found %zu", heads,
@@ -282,8 +287,8 @@ static void settle_qwen3_next(struct reading *r)
     m->shared_inner = family_size(r, "shared_expert_intermediate_size", m->shared_inner);
 }
 
-/* Read LFM2. Layers in the list "full_attn_idxs" have attention, other layers a short convolution;
- * without a list all layers have attention. */
+/* Read LFM2. "layer_types" says which layers have a short convolution; without it, all layers
+ * except those in the list "full_attn_idxs". Without both lists all layers have attention. */
 static void settle_lfm2(struct reading *r)
 {
     static const char key[] = "full_attn_idxs";
@@ -306,8 +311,9 @@ static void settle_lfm2(struct reading *r)
     }
 }
 
-/* Read LFM2 without experts. The MLP's width is two thirds of the stated width, rounded up to a
- * multiple of "block_multiple_of". */
+/* Read LFM2 without experts. Unless "block_auto_adjust_ff_dim" is false, the MLP's width is two
+ * thirds of the stated width, times "block_ffn_dim_multiplier", rounded up to a multiple of
+ * "block_multiple_of". */
 static void settle_lfm2_dense(struct reading *r)
 {
     struct config *c = r->config;
@@ -341,7 +347,8 @@ static void settle_lfm2_moe(struct reading *r)
         m->chosen[i] = 0;
 }
 
-/* A number of at least 0, or infinity, which transformers 5 writes as {"__float__": "Infinity"}. */
+/* Read an item of "time_step_limit": a number of at least 0, or infinity, which transformers 5
+ * writes as {"__float__": "Infinity"}. */
 static float read_limit(struct reading *r, const struct json *item)
 {
     const char *word = "";
@@ -354,8 +361,8 @@ static float read_limit(struct reading *r, const struct json *item)
     return (float)number;
 }
 
-/* Set the sizes of a Mamba-2 mixer: `heads` heads of `d` channels, `groups` heads of keys, states
- * of `state` channels for each; and read "time_step_limit". */
+/* Set the sizes of a Mamba-2 mixer: `heads` heads with `d` value channels and states of `state` ·
+ * `d` numbers, and `groups` heads of keys; and read "time_step_limit". */
 static void read_mamba2(struct reading *r, size_t heads, size_t d, size_t groups, size_t state)
 {
     struct mixer *m = &r->config->mixer;
@@ -371,8 +378,8 @@ static void read_mamba2(struct reading *r, size_t heads, size_t d, size_t groups
     }
 }
 
-/* Read the keys of Bamba, Granite 4 and Falcon-H1, which begin with "mamba_". `inner`: channels of
- * the mixer; 0: "mamba_expand" says how many. */
+/* Read the keys that begin with "mamba_", as Bamba, Granite 4 and Falcon-H1 have them. `inner`:
+ * number of channels of the mixer; 0: "mamba_expand" times the channels of the stream. */
 static void settle_usual_mamba2(struct reading *r, size_t inner)
 {
     struct config *c = r->config;
@@ -381,8 +388,8 @@ static void settle_usual_mamba2(struct reading *r, size_t inner)
     read_mamba2(r, heads, inner / heads, family_size(r, "mamba_n_groups", 1),
                 family_size(r, "mamba_d_state", 256));
     c->mixer.taps = family_size(r, "mamba_d_conv", 4);
-    json_given(r->root, "mamba_d_head"); /* only marks the key as read: it follows from the channels
-                                          * and the heads */
+    json_given(r->root, "mamba_d_head"); /* only marks the key as read: the size of a head follows
+                                          * from the numbers of channels and heads */
     family_bias(r, "mamba_conv_bias", BIASED_CONVOLUTION);
     family_bias(r, "mamba_proj_bias", BIASED_MIXER_IN | BIASED_MIXER_OUT);
     if (inner % heads)
@@ -410,13 +417,14 @@ static void settle_bamba(struct reading *r)
     }
 }
 
-/* Read Granite 4. It has rotary embeddings only if "position_embedding_type" is "rope". All tokens
- * use the shared MLP, to which the experts are added. */
+/* Read Granite 4. It has rotary embeddings only if "position_embedding_type" is "rope". Each token
+ * uses the shared MLP, and the outputs of its experts are added to the output of this MLP. */
 static void settle_granite_hybrid(struct reading *r)
 {
     struct config *c = r->config;
     struct mixture *m = &c->mixture;
-    c->family += family_has_separate_experts(r); /* the next row has the names of GGUF files */
+    c->family += family_has_separate_experts(r); /* the next row of the table, with the names of
+                                                  * GGUF files */
     family_settle_granite(r);
     settle_usual_mamba2(r, 0);
     if (strcmp(family_text(r, "position_embedding_type", ""), "rope") != 0)
@@ -434,7 +442,7 @@ static void settle_granite_hybrid(struct reading *r)
     c->n_inner = shared;
 }
 
-/* Read a list of `count` factors; if it is absent `factors` stay. */
+/* Read a list of `count` factors into `factors`, which do not change if the key is absent. */
 static void read_factors(struct reading *r, const char *key, float *factors, size_t count)
 {
     const struct json *list = family_list(r, key), *item = json_first(list);
@@ -449,8 +457,8 @@ static void read_factors(struct reading *r, const char *key, float *factors, siz
     }
 }
 
-/* Read the factors of products and of their inputs. The bias of a product is multiplied by the
- * factor of the product, but not by the factor of the input. */
+/* Read the factors by which Falcon-H1 multiplies products and their inputs. The bias of a product
+ * is multiplied by the product's factor, but not by the input's factor. */
 static void read_multipliers(struct reading *r)
 {
     struct config *c = r->config;
@@ -485,7 +493,7 @@ static void read_multipliers(struct reading *r)
     c->logit_divisor = (float)(1 / family_positive(r, "lm_head_multiplier", 1));
 }
 
-/* Falcon-H1: each layer has attention and, parallel to it, a mixer. */
+/* Read Falcon-H1. Each layer has attention and a mixer in parallel. */
 static void settle_falcon_h1(struct reading *r)
 {
     static const char inner[] = "mamba_d_ssm";
@@ -520,8 +528,9 @@ static void settle_mamba2(struct reading *r)
     check_mixer(r, "num_heads", "n_groups");
 }
 
-/* Read the kind of each layer, in a model whose layers have one sublayer each: from a list, or from
- * a text with a letter for each layer. Read the experts, if some layers have them. */
+/* Read the kind of each layer, in a model whose layers have one sublayer each: from the list
+ * "layers_block_type", or else from the text "hybrid_override_pattern", which has a letter for each
+ * layer. Also read the experts, if some layers have them. */
 static void read_alone(struct reading *r)
 {
     static const struct {
@@ -567,8 +576,8 @@ static void read_alone(struct reading *r)
         c->mixture = (struct mixture){.experts = 0};
 }
 
-/* Nemotron-H: each layer has one sublayer: a mixer, attention without rotary embeddings, an MLP or
- * experts. */
+/* Read Nemotron-H. Each layer has one sublayer: a mixer, attention without rotary embeddings, an
+ * MLP or experts. */
 static void settle_nemotron_h(struct reading *r)
 {
     static const char latent[] = "moe_latent_size", act[] = "mamba_hidden_act";
@@ -583,7 +592,7 @@ static void settle_nemotron_h(struct reading *r)
     read_mamba2(r, family_size(r, "mamba_num_heads", 128), family_size(r, "mamba_head_dim", 64),
                 family_size(r, "n_groups", 8), family_size(r, "ssm_state_size", 128));
     c->activation = activation;
-    /* only the lower limit counts, as in transformers */
+    /* steps have only a lower limit, as in transformers */
     m->step_least = (float)family_number(r, "time_step_min", 0, 1e9, 0.001);
     m->step_most = 0;
     check_mixer(r, "mamba_num_heads", "n_groups");
@@ -593,9 +602,9 @@ static void settle_nemotron_h(struct reading *r)
     c->mixture.latent = family_is_null(r, latent) ? 0 : family_size(r, latent, 0);
 }
 
-/* Read a Mamba mixer, where each channel is a head. `expand`, `state` and `rank` are keys. If the
- * value of `rank` is "auto", steps are made from a vector with a sixteenth of the stream's
- * channels. */
+/* Read a Mamba mixer, in which each channel is a head. `expand`, `state` and `rank`: names of keys.
+ * If the value of `rank` is "auto" (the default), the narrow vector of steps has a sixteenth of the
+ * stream's channels. */
 static void read_mamba(struct reading *r, const char *expand, const char *state, const char *rank)
 {
     struct config *c = r->config;
@@ -620,8 +629,8 @@ static void settle_mamba(struct reading *r)
         r->config->mixer.epsilon = (float)family_number(r, "mixer_rms_eps", 0, 1, 1e-6);
 }
 
-/* Whether a layer is layer `offset`, or comes a multiple of `period` layers after it. `period` and
- * `offset` are keys; `otherwise` and `first` are their defaults. */
+/* Whether `layer` is one of the layers offset, offset + period, offset + 2 · period, …. `period`
+ * and `offset`: names of the keys with these numbers; `otherwise` and `first`: their defaults. */
 static bool is_each(struct reading *r, const char *period, size_t otherwise, const char *offset,
                     long long first, size_t layer)
 {
@@ -637,7 +646,8 @@ static void settle_jamba(struct reading *r)
     family_bias(r, "mamba_conv_bias", BIASED_CONVOLUTION);
     family_bias(r, "mamba_proj_bias", BIASED_MIXER_IN | BIASED_MIXER_OUT);
     family_read_experts(r, "num_experts", "num_experts_per_tok", 2, NULL);
-    if (read_kinds(r, "layer_types")) { /* only a config from a GGUF file has this list */
+    if (read_kinds(r, "layer_types")) { /* only a config that was made from a GGUF file has this
+                                         * list */
         family_read_qwen_experts(r, 2, false);
         return;
     }
@@ -674,9 +684,9 @@ static void settle_olmo_hybrid(struct reading *r)
             c->layer_flags[i] |= LAYER_MIXER;
 }
 
-/* Read which layers have a mixer from two lists of layers, which are counted from 1: layers with
- * attention under `others`, layers with a mixer under `own`. Without either, layers 0, 4, 8, … have
- * attention. */
+/* Read which layers have a mixer from two lists of layers, counted from 1: the layers with
+ * attention under the key `others`, the layers with a mixer under `own`. Without both lists layers
+ * 0, 4, 8, … have attention. */
 static void read_counted_layers(struct reading *r, const char *others, const char *own)
 {
     struct config *c = r->config;
@@ -706,8 +716,8 @@ static void read_counted_layers(struct reading *r, const char *others, const cha
                 c->n_layer, others, count);
 }
 
-/* Read sizes of mixers, and which layers have one. Published files have these in the object
- * "linear_attn_config"; else the keys of transformers have them. */
+/* Read the sizes of Kimi Linear's mixers, and which layers have one. The keys are in the object
+ * "linear_attn_config" of published files, or else those of transformers at the top level. */
 static void read_kimi_mixers(struct reading *r)
 {
     struct config *c = r->config;
@@ -722,7 +732,8 @@ static void read_kimi_mixers(struct reading *r)
         m->heads = family_size(r, "num_heads", m->heads);
         m->d_k = family_size(r, "head_dim", m->d_k);
         m->taps = family_size(r, "short_conv_kernel_size", m->taps);
-        given = given || read_kinds(r, "layer_types"); /* a config from a GGUF file has this list */
+        given = given || read_kinds(r, "layer_types"); /* a config that was made from a GGUF file
+                                                        * has this list */
     }
     m->key_heads = m->heads;
     m->d_v = m->step_rank = m->gate_rank = m->d_k;
@@ -733,8 +744,8 @@ static void read_kimi_mixers(struct reading *r)
     check_mixer(r, published ? "num_heads" : "linear_num_heads", "num_heads");
 }
 
-/* Kimi Linear: no layer has rotary embeddings. Experts are as DeepSeek's, with other names of
- * keys. */
+/* Read Kimi Linear. No layer has rotary embeddings. Experts are chosen as in DeepSeek, with other
+ * names of keys. */
 static void settle_kimi(struct reading *r)
 {
     static const char *const groups[FAMILY_NAMES_MAX] = {"num_expert_group", "n_group"};

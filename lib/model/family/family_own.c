@@ -15,17 +15,17 @@ enum {
 
 #define SIZE(field) offsetof(struct config, field)
 
-/* A size: its key, the key that other checkpoints have for it, its maximum, its offset in struct
- * config, and the types of models that have it. */
+/* A size: its key, its key in other checkpoints, its maximum, its offset in struct config in bytes,
+ * and the kinds of models that have it, as bits. */
 static const struct size_row {
-    const char *key, *alias; /* a "transformer" has no `alias` */
+    const char *key, *alias; /* `alias` is not read for a "transformer" */
     long long max;
     size_t offset;
     int kinds;
 } size_rows[] = {
     {"vocab_size", NULL, DIMENSION_MAX, SIZE(vocab_size), ANY},
-    {"n_ctx", NULL, DIMENSION_MAX, SIZE(n_positions), GPT2}, /* an older name; n_positions counts if
-                                                              * both are there */
+    {"n_ctx", NULL, DIMENSION_MAX, SIZE(n_positions), GPT2}, /* an older name of n_positions, which
+                                                              * is read later and has precedence */
     {"n_positions", "max_position_embeddings", DIMENSION_MAX, SIZE(n_positions),
      GPT2 | TRANSFORMER},
     {"n_embd", "hidden_size", DIMENSION_MAX, SIZE(n_embd), ANY},
@@ -57,7 +57,8 @@ static void read_sizes(struct reading *r)
                 c->vocab_size ? "n_embd" : "vocab_size");
 }
 
-/* Read one of two words, the first of which is the default; returns whether it is the first. */
+/* Read a key whose value is one of two words; `first` is the default. Returns whether the value is
+ * `first`. */
 static bool read_choice(struct reading *r, const char *key, const char *first, const char *second)
 {
     const char *name = family_text(r, key, first);
@@ -68,7 +69,8 @@ static bool read_choice(struct reading *r, const char *key, const char *first, c
     return is_first;
 }
 
-/* Read the id of a token that texts begin or end with. null is read as -1: there is none. */
+/* Read the id of a token at the beginning or end of texts. null is read as -1, which means that
+ * there is no such token. */
 static long long read_token(struct reading *r, const char *key, long long otherwise)
 {
     return family_integer(r, key, 0, INT32_MAX, family_is_null(r, key) ? -1 : otherwise);
@@ -82,8 +84,8 @@ static void check_heads(struct reading *r)
                 c->n_head, c->n_embd);
 }
 
-/* Read the keys of a whole transformer, whose heads are equal parts of the channels. `activation`:
- * the default. */
+/* Read the keys that "gpt2" and "transformer" share. Each head has an equal part of the channels.
+ * `activation`: the default activation. */
 static void read_transformer(struct reading *r, const char *activation)
 {
     struct config *c = r->config;
@@ -126,7 +128,7 @@ static void check_width(struct reading *r, const char *key, size_t size)
                 key, DIMENSION_MAX, width);
 }
 
-/* Fill in the sizes of heads that were not given, and refuse sizes that contradict each other. */
+/* Set the sizes of heads that config.json lacks, and refuse sizes that contradict each other. */
 static void settle_heads(struct reading *r)
 {
     struct config *c = r->config;
@@ -151,7 +153,8 @@ static void settle_heads(struct reading *r)
                 natural, c->d_k, c->d_v, c->n_kv_head);
 }
 
-/* Read "bias". true: all projections have biases; "out": only the output projection has one. */
+/* Read "bias": true if all projections have biases, "out" if only the output projection has one;
+ * default: false. */
 static void read_biases(struct reading *r)
 {
     struct config *c = r->config;
@@ -167,7 +170,8 @@ static void read_biases(struct reading *r)
                     c->out_proj ? "true, false or \"out\"" : "true or false", family_fail(r));
 }
 
-/* Set the width of the output if it is not given. It is the width of the next layer's input. */
+/* Set the width of the output, d_out, if config.json lacks it, and refuse a width that does not fit
+ * the input of the next layer. */
 static void settle_output(struct reading *r)
 {
     struct config *c = r->config;
@@ -186,7 +190,8 @@ static void settle_output(struct reading *r)
                 c->n_embd, width, c->n_layer);
 }
 
-/* Read "scale": a number, or one of the words of --scale: "none" (1) or "sqrt" (1/√d_k). */
+/* Read "scale": a number, "none", which means 1, or "sqrt", which means 1/√d_k and is the
+ * default. */
 static void read_scale(struct reading *r)
 {
     struct config *c = r->config;
@@ -238,8 +243,8 @@ static void settle_transformer(struct reading *r)
 
 /* --- names of tensors, and the rows ----------------------------------------------------------- */
 
-/* Names as in GPT-2, with or without "transformer." before them. The matrices of layers are stored
- * as [in, out]. */
+/* Tensor names as in GPT-2, with or without "transformer." before them. The matrices of layers are
+ * stored as [in, out]. */
 #define OWN_NAMES(base, ...) NAMES_OF("", "h.", "enc.", "transformer.", base, true, __VA_ARGS__)
 
 static const struct family_names transformer_names =

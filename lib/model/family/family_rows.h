@@ -1,4 +1,4 @@
-/* family_rows.h: shared by the files with rows of families: macros for names and defaults, and
+/* family_rows.h: what the files with rows of families share: macros for names and defaults, and the
  * names and functions that several families use. */
 #pragma once
 
@@ -13,7 +13,7 @@
     }
 #define NAMES(prefix, layers, base, ...) \
     NAMES_OF(prefix, layers, NULL, NULL, base, false, __VA_ARGS__)
-/* Names of a text model. In models that also read images they have a wrapper before or after
+/* Names of a text model. In a model that also reads images, "language_model." comes before or after
  * "model.". */
 #define WRAPPED(base) NAMES_OF("model.", "layers.", NULL, "language_model.", base, false, {NULL})
 
@@ -43,7 +43,8 @@
         __VA_ARGS__        \
     }
 
-/* Names of tensors, and functions that read keys, which families in several files use. */
+/* Tensor names, and functions that read keys of config.json, which families in several files
+ * use. */
 extern const struct family_names family_llama_names, family_gpt2_names, family_qwen2_moe_names,
     family_latent_names;
 void family_settle_llama(struct reading *reading);
@@ -51,41 +52,43 @@ void family_settle_qkv_bias(struct reading *reading);
 void family_settle_ernie(struct reading *reading);
 void family_settle_window(struct reading *reading);
 
-/* Read a window, and which layers have it: as "layer_types" says, or each `step`-th layer from
- * `first` on. */
+/* Read the width of the window, and which layers have it: those that "layer_types" says or, without
+ * this key, each `step`-th layer from `first` on. */
 void family_windows(struct reading *reading, size_t first, size_t step);
 void family_settle_switched_window(struct reading *reading);
 void family_settle_granite(struct reading *reading);
-/* Whether each expert has tensors of its own, as in GGUF files. */
+/* Whether each expert has its own tensors, as in GGUF files. */
 bool family_has_separate_experts(const struct reading *reading);
 
-/* Read the numbers of experts and of experts for each token, and the channels of an expert, for all
- * layers. If the key `chosen` is NULL each token uses `usual` experts; if `inner` is NULL an expert
- * is as wide as a plain MLP. A GGUF file may have other names of tensors. */
+/* Read the number of experts, the number of experts for each token, and the channels of an expert,
+ * for all layers. If the key `chosen` is NULL each token uses `usual` experts; if `inner` is NULL
+ * an expert is as wide as a plain MLP. Also choose the tensor names of GGUF files if each expert
+ * has its own tensors. */
 void family_read_experts(struct reading *reading, const char *experts, const char *chosen,
                          size_t usual, const char *inner);
 /* Read the experts of Qwen; `usual`: default number of experts for each token. */
 void family_read_qwen_experts(struct reading *reading, size_t usual, bool renormalised);
 
-/* Read the experts of DeepSeek, which are chosen by groups, after `plain` layers without
- * experts. */
+/* Read the experts of DeepSeek, which are chosen by groups. Defaults: the first `plain` layers have
+ * no experts, each token uses `usual` experts, and there are `shared` shared experts. */
 void family_read_grouped(struct reading *reading, long long plain, size_t usual, long long shared);
 
-/* Refuse groups of experts that do not fit. `experts`, `groups`, `chosen_groups` and `chosen_key`
- * are keys for the message; `chosen` is the number of experts for each token. */
+/* Refuse a config whose experts cannot be divided into equal groups, or whose chosen groups have
+ * fewer experts than each token needs. `experts`, `groups`, `chosen_groups` and `chosen_key`: names
+ * of keys for the error message; `chosen`: number of experts for each token. */
 void family_check_groups(struct reading *reading, const char *experts, const char *groups,
                          const char *chosen_groups, const char *chosen_key, size_t chosen);
 
-/* Read "mlp_layer_types", if it is there: which layers have experts, `chosen` of them for each
- * token. */
+/* Read "mlp_layer_types", if config.json has it: it says which layers have experts. `chosen`:
+ * number of experts for each token in these layers. */
 void family_read_mlp_layers(struct reading *reading, size_t chosen);
 
-/* Refuse a text other than `value` under a key, if the key is there. */
+/* If config.json has the key, refuse any text but `value`. */
 void family_expect_text(struct reading *reading, const char *key, const char *value);
 
-/* Read the heads of latent attention. In queries and keys the channels without rotary embeddings
- * come first. Before this call d_k must be the most channels that may be rotated. The numbers are
- * defaults. */
+/* Read the heads of latent attention. The first channels of queries and keys have no rotary
+ * embedding. The arguments are defaults; config.d_k must be set to the maximum number of rotated
+ * channels before this call. */
 void family_read_latent(struct reading *reading, size_t latent_q, size_t unrotated, size_t d_v);
 
 bool family_default_scaling(struct reading *reading, enum rotary_scaling scaling, double factor,

@@ -1,5 +1,5 @@
-/* family_translators.c: encoders with a decoder: names of tensors, keys that a row cannot
- * express, and a row for each family. */
+/* family_translators.c: models with an encoder and a decoder: names of tensors, keys that a row
+ * cannot express, and a row for each family. */
 #include <math.h>
 #include <string.h>
 
@@ -38,8 +38,8 @@ static const struct family_names t5_gated_names =
                      {"layer.2.DenseReluDense.wi_1", {SLOT_UP}},
                      {"layer.1.DenseReluDense.wi_1", {SLOT_UP}, OF_SOURCE});
 
-/* Names of an encoder alone, as for sentence vectors. A file may even have the decoder, which is
- * ignored. */
+/* Tensor names of an encoder that is used alone, as for sentence vectors. If the file also has the
+ * decoder, its tensors are ignored. */
 #define ALONE_NAMES(base, ...) \
     NAMES_OF("transformer.", "encoder.block.", NULL, NULL, base, true, __VA_ARGS__)
 
@@ -73,15 +73,15 @@ static const struct family_names bart_apart_names =
 
 /* --- keys that a row cannot express ----------------------------------------------------------- */
 
-/* Read T5. Its MLP is plain or gated, with other names of tensors: the second of two rows is for
- * the gated MLP. The two rows after these are for an encoder alone. */
+/* Read T5. Its MLP is plain or gated, with different tensor names: the row that follows the first
+ * one is for the gated MLP. Two further rows are for an encoder that is used alone. */
 static void settle_t5(struct reading *r)
 {
     static const char key[] = "feed_forward_proj";
     struct config *c = r->config;
     const char *kind = family_text(r, key, c->gated ? "gated-gelu" : "relu");
     c->gated = strncmp(kind, "gated-", 6) == 0;
-    /* if config.json has both keys this one is used, not `key` */
+    /* "dense_act_fn" has precedence over "feed_forward_proj" */
     const char *function = family_text(r, "dense_act_fn", NULL);
     if (function)
         family_activation(r, "dense_act_fn", function);
@@ -106,10 +106,11 @@ static void settle_t5(struct reading *r)
                 "relative_attention_num_buckets = %d, found %d",
                 c->bias_buckets, c->bias_reach);
     c->epsilon = (float)family_number(r, "layer_norm_epsilon", 0, 1, (double)c->epsilon);
-    c->n_positions = 0; /* there are only biases of distances, without a limit */
+    c->n_positions = 0; /* positions are only biases of scores by distance, so the length is not
+                         * limited */
     if (c->logit_divisor >
-        0) /* transformers 5 has a key for the division; older versions divide only the logits of
-            * tied models */
+        0) /* transformers 5 has a key for the division of logits; older versions divide them only
+            * in tied models */
         c->logit_divisor =
             family_flag(r, "scale_decoder_outputs", c->tied) ? sqrtf((float)c->n_embd) : 0;
     c->bos_id = family_integer(r, "decoder_start_token_id", 0, DIMENSION_MAX, 0);

@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 
-/* Rows of keys that several architectures have. */
+/* Keys that several architectures have. */
 #define WINDOW "attention.sliding_window", "sliding_window", KEY_WINDOW
 #define NEEDED_WINDOW "attention.sliding_window", "sliding_window", KEY_SIZE, true
 #define PATTERN "attention.sliding_window_pattern", "sliding_window_pattern", KEY_LAYERS
@@ -14,9 +14,10 @@
 #define LOGIT_SCALE "logit_scale", "logit_scale", KEY_REAL, true
 #define NORMED_HEADS(name) "blk.0.attn_q_norm.weight", name, KEY_HAS
 
-/* Keys of experts. EXPERTS, CHOSEN: how many there are, and how many each token uses; `name`: the
- * key in config.json. EXPERT_SIZE, SHARED_SIZE: their channels; PLAIN_LAYERS: layers without
- * experts. GROUPED: all keys of models that are related to DeepSeek. */
+/* Keys of experts. EXPERTS, CHOSEN: the number of experts, and how many each token uses; `name`:
+ * the key of config.json. EXPERT_SIZE, SHARED_SIZE: hidden channels of an expert, and of the shared
+ * expert; PLAIN_LAYERS: the layers without experts. GROUPED: all keys of experts in models that are
+ * related to DeepSeek. */
 #define EXPERTS(name) "expert_count", name, KEY_SIZE, true
 #define CHOSEN(name) "expert_used_count", name, KEY_SIZE, true
 #define EXPERT_SIZE "expert_feed_forward_length", "moe_intermediate_size", KEY_SIZE, true
@@ -33,8 +34,8 @@
     {                                                                              \
         "expert_group_used_count", "topk_group", KEY_SIZE, needed                  \
     }
-/* Keys of latent attention. YARN_SCALE: config.json has two keys for yarn's factors of scores,
- * files have one. */
+/* Keys of latent attention. YARN_SCALE: yarn's factor of scores, which is one key in GGUF files and
+ * two keys in config.json. */
 #define LATENT_Q "attention.q_lora_rank", "q_lora_rank", KEY_WINDOW
 #define LATENT_KV "attention.kv_lora_rank", "kv_lora_rank", KEY_SIZE, true
 #define YARN_SCALE(name) "rope.scaling.yarn_log_multiplier", name, KEY_TENTH
@@ -62,8 +63,8 @@
 #define RANK(name) "ssm.time_step_rank", name, KEY_SIZE, true
 #define INNER(name, divisor) "ssm.inner_size", name, KEY_SIZE, true, divisor
 #define SECTIONS \
-    "rope.dimension_sections", NULL, KEY_SIZE /* no effect: it is for images, and all tokens of
-                                               * texts are rotated alike */
+    "rope.dimension_sections", NULL, KEY_SIZE /* has no effect: it is for images; in a text all
+                                               * channels are rotated by the position */
 #define MIXERS(tensor) "blk.%zu." tensor, "layer_types", KEY_MIXERS
 #define MAMBA2                                                                    \
     {TAPS("mamba_d_conv")}, {STATE("mamba_d_state")}, {GROUPS("mamba_n_groups")}, \
@@ -80,7 +81,8 @@
     {                                                                             \
         MIXERS("shortconv.conv.weight")                                           \
     }
-/* Keys of models whose layers have a mixer alone: attention's heads and the MLP are absent. */
+/* Keys of models whose layers have only a mixer: the keys for heads of attention and the width of
+ * the MLP have no effect. */
 #define ALONE                                                                                   \
     {EPSILON("layer_norm_epsilon")}, {"attention.head_count", NULL, KEY_COUNT},                 \
         {"attention.head_count_kv", NULL, KEY_COUNT}, {"feed_forward_length", NULL, KEY_COUNT}, \
@@ -130,7 +132,8 @@ static const struct gguf_architecture architectures[] = {
     {"llama", "mixtral", .pairs = true, .marker = ROUTER,
      .keys = {{EXPERTS("num_local_experts")}, {CHOSEN("num_experts_per_tok")}}},
     {"llama", "llama", .pairs = true},        /* also Mistral's models */
-    {"mistral3", "ministral3", .pairs = true, /* also the text model of a model of type mistral3 */
+    {"mistral3", "ministral3", .pairs = true, /* also for the text model inside a model of type
+                                               * mistral3 */
      .scaling = {{"attention.temperature_scale", "llama_4_scaling_beta", KEY_REAL},
                  {"1", "mscale", KEY_VALUE},
                  {"rope.scaling.yarn_log_multiplier", "mscale_all_dim", KEY_REAL}}},
@@ -168,7 +171,7 @@ static const struct gguf_architecture architectures[] = {
      .keys = {GROUPED(false), {NORMED_HEADS("use_qk_norm")}}},
     {"deepseek2", "deepseek_v3", DEEPSEEK_V3, .marker = "deepseek2.expert_gating_func",
      .marked = 2},
-    /* also models of GLM 4.7 */
+    /* also for models of GLM 4.7 */
     {"deepseek2", "deepseek_v3", DEEPSEEK_V3, .marker = "blk.%zu.exp_probs_b.bias"},
     {"deepseek2", "deepseek_v2", .latent = true,
      .scaling = {{YARN_SCALE("mscale")}, {YARN_SCALE("mscale_all_dim")}},
@@ -241,7 +244,7 @@ static const struct gguf_architecture architectures[] = {
     {"nemotron_h_moe", "nemotron_h", .pairs = true,
      .keys = {NEMOTRON,
               {EXPERTS("n_routed_experts")},
-              /* GGUF files have one number here, not a list */
+              /* a single number in GGUF files, also where config.json has a list */
               {"expert_used_count", "num_experts_per_tok", KEY_COUNT, true},
               {EXPERT_SIZE},
               {"expert_shared_feed_forward_length", "moe_shared_expert_intermediate_size", KEY_SIZE,
@@ -293,7 +296,7 @@ static const struct gguf_architecture architectures[] = {
     {"olmo2", "olmo3", .marker = "olmo2.attention.sliding_window",
      .keys = {{WINDOW},
               {PATTERN},
-              /* the file's base is also the base of layers with a window */
+              /* the file has one base of rotary embeddings, also for layers with a window */
               {"rope.freq_base", "rope_local_base_freq", KEY_REAL}}},
     {"olmo2", "olmo2"},
     {"exaone4", "exaone4", .keys = {{WINDOW}, {PATTERN}}},
@@ -310,8 +313,8 @@ static const struct gguf_architecture architectures[] = {
      .keys = {{WINDOW},
               {"attn_logit_softcapping", "attn_logit_softcapping", KEY_REAL},
               {"final_logit_softcapping", "final_logit_softcapping", KEY_REAL}}},
-    {"gemma3", "gemma3_text", .wide_layers = 62, /* here layers with a window have a rotary base of
-                                                  * their own */
+    {"gemma3", "gemma3_text", .wide_layers = 62, /* in Gemma 3, layers with a window have their own
+                                                  * base of the rotary embedding */
      .keys = {{NEEDED_WINDOW},
               {PATTERN},
               {"rope.freq_base_swa", "rope_local_base_freq", KEY_REAL}}},
@@ -325,8 +328,8 @@ static const struct gguf_architecture architectures[] = {
               {"blk.0.laurel_l.weight", "laurel_rank", KEY_ROWS}}},
     {"gemma4", "gemma4_text", .mixed = true, .variant = true,
      .keys = {PER_LAYER,
-              {"attention.head_count_kv", NULL, KEY_COUNT}, /* no effect here: put_mixed writes
-                                                             * it */
+              {"attention.head_count_kv", NULL, KEY_COUNT}, /* has no effect here, since put_mixed
+                                                             * writes this number */
               {"expert_count", "num_experts", KEY_SIZE},
               {"expert_used_count", "top_k_experts", KEY_SIZE},
               {"expert_feed_forward_length", "moe_intermediate_size", KEY_SIZE},
@@ -383,10 +386,11 @@ const struct gguf_tensor_name gguf_tensor_names[] = {
     {"attn_kv_a_mqa", SLOT_KV_DOWN, true},
     {"attn_kv_a_norm", SLOT_KV_DOWN_NORM},
     {"attn_kv_b", SLOT_K, true},
-    {"attn_k_b", SLOT_K, true}, /* join_heads joins it with attn_v_b */
+    {"attn_k_b", SLOT_K, true}, /* join_heads joins this tensor with attn_v_b */
     {"attn_sinks", SLOT_SINKS},
     {"attn_q", SLOT_Q},
-    {"attn_q", SLOT_Q, true}, /* each head has the rows of its query, then of its gate */
+    {"attn_q", SLOT_Q, true}, /* a tensor of queries and gates: for each head the rows of its query,
+                               * then of its gate */
     {"attn_k", SLOT_K},
     {"attn_v", SLOT_V},
     {"attn_output", SLOT_O},
@@ -395,8 +399,8 @@ const struct gguf_tensor_name gguf_tensor_names[] = {
     {"attn_q_norm", SLOT_Q_NORM},
     {"attn_k_norm", SLOT_K_NORM},
     {"post_attention_norm", SLOT_NORM_1_POST},
-    {"attn_output_norm", SLOT_NORM_1}, /* this name and the next are of models whose norms follow
-                                        * sums */
+    {"attn_output_norm", SLOT_NORM_1}, /* this name and the next are for models that norm the sums
+                                        * after sublayers */
     {"layer_output_norm", SLOT_NORM_2},
     {"ffn_norm", SLOT_NORM_2},
     {"ffn_gate", SLOT_GATE},
@@ -470,7 +474,8 @@ const struct gguf_tensor_name gguf_tensor_names[] = {
     {NULL},
 };
 
-/* Whether a file has a tensor, in any layer if the name has %zu, or a key of this name. */
+/* Whether a file has the tensor or key that `marker` names. %zu in the name stands for any
+ * layer. */
 static bool has_marker(const struct gguf *gguf, const char *marker)
 {
     char name[64];

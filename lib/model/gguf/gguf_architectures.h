@@ -1,5 +1,6 @@
-/* gguf_architectures.h: for each `general.architecture` that a GGUF file may have: the family, the
- * keys of config.json, and the tensors whose names mean something else than in other architectures.
+/* gguf_architectures.h: a table with the values of `general.architecture` in GGUF files: the family
+ * of each, how its config.json is made, and the tensors whose names have another meaning than in
+ * other architectures.
  *
  *     const struct gguf_architecture *architecture;
  *     if (gguf_find_architecture(&architecture, gguf, err)) ...
@@ -9,44 +10,48 @@
 #include "format/gguf.h"
 #include "model/parameter_table.h"
 
-/* How one key of config.json is made. `theirs`: the file's key after "ARCHITECTURE.", the name of a
- * tensor, or a value in JSON, as `kind` says; `ours`: the key of config.json, or NULL if theirs has
- * no effect here. */
+/* How one key of config.json is made. `theirs`: depending on `kind`, the file's key after
+ * "ARCHITECTURE.", the name of a tensor, or a value in JSON. `ours`: the key of config.json; NULL:
+ * `theirs` is accepted, but has no effect. */
 struct gguf_key {
     const char *theirs, *ours;
     enum {
         KEY_SIZE,
         KEY_COUNT, /* a whole number that may be 0 */
-        KEY_DEPTH, /* the number of layers, without the last ones, which are only for multi-token
+        KEY_DEPTH, /* the number of layers, without the last layers that are only for multi-token
                     * prediction */
         KEY_REAL,  /* a number; 0 is treated like an absent key, unless `needed` */
-        KEY_TENTH, /* theirs is a tenth of the number in config.json */
+        KEY_TENTH, /* a number, which is multiplied by 10 in config.json */
         KEY_FLAG,
-        KEY_SWITCH, /* a boolean; absent means false */
-        KEY_WINDOW, /* a width of windows; 0 and absent mean null */
-        KEY_LAYERS, /* n: every n-th layer has no window; or a list that says for each layer whether
-                     * it has one */
+        KEY_SWITCH, /* a boolean; if the key is absent false is written */
+        KEY_WINDOW, /* the width of a window; if it is 0 or absent null is written */
+        KEY_LAYERS, /* a number n: every n-th layer has no window; or a list that says for each
+                     * layer whether it has a window */
         KEY_LIST,   /* a list with a number for each layer */
-        KEY_SHARES, /* a list of thresholds in standard deviations; ours has the share of a normal
-                     * distribution below each threshold */
-        KEY_ROWS,   /* the number of rows of this tensor, which may be absent */
-        /* KEY_HAS: true if the file has this tensor; an error if it lacks one that is `needed`.
-         * KEY_LACKS: true if it lacks this tensor. */
+        KEY_SHARES, /* a list of thresholds in standard deviations; config.json gets the share of a
+                     * normal distribution below each threshold */
+        KEY_ROWS,   /* the number of rows of the tensor named `theirs`; if the file lacks the tensor
+                     * the key is left out */
+        /* KEY_HAS: whether the file has the tensor named `theirs`; an error if it lacks a tensor
+         * that is `needed`. KEY_LACKS: whether the file lacks the tensor. */
         KEY_HAS,
         KEY_LACKS,
-        KEY_PLAIN,     /* a list of the layers that lack this tensor */
-        KEY_MIXERS,    /* the kind of each layer: layers with this tensor have a mixer */
-        KEY_SUBLAYERS, /* the only sublayer of each layer: layers with this tensor have attention */
-        KEY_VALUE,     /* `theirs`, whatever the file has */
-        KEY_OPEN,      /* opens an object `ours` with the keys up to KEY_CLOSE */
+        KEY_PLAIN,     /* the indices of the layers that lack the tensor named `theirs` */
+        KEY_MIXERS,    /* the kind of each layer: layers with the tensor named `theirs` have a
+                        * mixer, others attention */
+        KEY_SUBLAYERS, /* the kind of each layer's only sublayer: attention in layers with the
+                        * tensor named `theirs` */
+        KEY_VALUE,     /* always the value `theirs` */
+        KEY_OPEN,      /* opens the object `ours`, which gets the keys up to KEY_CLOSE */
         KEY_CLOSE,
     } kind;
     bool needed;
-    const char *by; /* the file's key with a number by which the value is divided; NULL: none */
+    const char *by; /* a key of the file, by whose value the number is divided; NULL: it is not
+                     * divided */
 };
 
 /* The slot of a tensor's name. `name` is the part before .weight or .bias, or the whole name if it
- * has another ending; in layers also without "blk." and the number. */
+ * has another ending. In a layer it is without "blk." and the layer's number. */
 struct gguf_tensor_name {
     const char *name;
     enum slot_id id;
@@ -64,24 +69,30 @@ struct gguf_architecture {
     const char *name, *model_type;
     bool pairs;  /* rows of queries and keys are ordered in pairs of channels that are rotated
                   * together */
-    bool latent; /* keys and values are made from a narrow vector */
-    bool mixed;  /* layers with a window have other heads; the file's keys for these heads end in
-                  * "_swa" */
+    bool latent; /* latent attention: keys and values are computed from a narrow vector */
+    bool mixed;  /* layers with a window have heads of other sizes; the file's keys for these sizes
+                  * end in "_swa" */
     bool alone;  /* layers have a mixer and nothing else */
-    bool tiled;  /* a mixer's heads of values are in turn: the first head of values for each head of
-                  * keys, then the second for each, … */
-    unsigned char variant;                    /* tensors have the names of the row that comes this
-                                               * many rows after the family's */
-    struct gguf_key keys[KEYS_MAX];           /* keys in addition to those that all architectures
-                                               * have; unused elements are NULL */
+    bool tiled;  /* order of a mixer's heads of values: the first head of values for each head of
+                  * keys, then the second for each, …; else all heads of values for the first head
+                  * of keys come first */
+    unsigned char variant;                    /* the row with the names of the tensors comes this
+                                               * many rows after the family's row */
+    struct gguf_key keys[KEYS_MAX];           /* keys in addition to those of all architectures;
+                                               * ends with a NULL key, unless it is full */
     struct gguf_key scaling[SCALING_MAX];     /* further keys of "rope_scaling" with yarn */
-    struct gguf_tensor_name names[NAMES_MAX]; /* names with other slots than in gguf_tensor_names */
+    struct gguf_tensor_name names[NAMES_MAX]; /* names that have other slots here than in
+                                               * gguf_tensor_names */
     const char *marker;                       /* a tensor or key that the file must have; a file
-                                               * without it belongs to a later row. NULL: no such
-                                               * tensor or key */
-    double marked;         /* the value that the marker's key must have, 1 for true; 0: any */
-    const char *bias_key;  /* the key of config.json for attention's biases; NULL: attention_bias */
-    long long wide_layers; /* n_layer of the model whose scores have another divisor; 0: no model */
+                                               * without it belongs to a later row with the same
+                                               * name. NULL: the file need not have any */
+    double marked;         /* the value that the key `marker` must have (true counts as 1); 0: any
+                            * value */
+    const char *bias_key;  /* the key of config.json that says whether attention has biases; NULL:
+                            * attention_bias */
+    long long wide_layers; /* n_layer of the one model whose scores are divided by the root of
+                            * n_embd / n_head, not of the width of a head; 0: the architecture has
+                            * no such model */
 };
 
 /* Find the architecture that a file names; an unknown one is refused. */

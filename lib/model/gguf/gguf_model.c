@@ -14,12 +14,13 @@
 
 enum { KEY_BYTES = 128 };
 
-/* Tensors with divisors of rotary frequencies. They become part of config.json. */
+/* Names of tensors with divisors of rotary frequencies. Their numbers are written into
+ * config.json. */
 #define FACTORS "rope_freqs.weight"
 #define FACTORS_SHORT "rope_factors_short.weight"
 #define FACTORS_LONG "rope_factors_long.weight"
 
-/* Keys that all architectures have, with names that all families read. */
+/* Keys of all architectures, and their names in config.json, which all families read. */
 static const struct gguf_key common_keys[] = {
     {"embedding_length", "hidden_size", KEY_SIZE, true},
     {"block_count", "num_hidden_layers", KEY_DEPTH, true},
@@ -30,8 +31,8 @@ static const struct gguf_key common_keys[] = {
     {"token_types.weight", "type_vocab_size", KEY_ROWS},
 };
 
-/* The name of a key with the architecture before it, such as "llama.block_count"; returns
- * `full`. */
+/* Write the full name of a key, which begins with the architecture, such as "llama.block_count";
+ * returns `full`. */
 static const char *full_key(char full[KEY_BYTES], const struct gguf_architecture *architecture,
                             const char *key)
 {
@@ -55,7 +56,7 @@ static int whole_number(const struct gguf *gguf, const struct gguf_architecture 
     return gguf_integer(gguf, full_key(full, architecture, key), 1, INT32_MAX, size, err);
 }
 
-/* The number of layers, not counting last ones that are only for multi-token prediction. */
+/* The number of layers, without the last layers that are only for multi-token prediction. */
 static long long depth(const struct gguf *gguf, const struct gguf_architecture *architecture)
 {
     long long layers = LAYERS_MAX, further = 0;
@@ -64,7 +65,8 @@ static long long depth(const struct gguf *gguf, const struct gguf_architecture *
     return (layers < LAYERS_MAX ? layers : LAYERS_MAX) - further;
 }
 
-/* Whether a layer has a mixer. Its tensors may have the same names as attention's. */
+/* Whether a layer has a mixer, by its own tensors: its queries, keys and values may have the same
+ * names as those of attention. */
 static bool has_mixer(const struct gguf *gguf, long layer)
 {
     char decay[KEY_BYTES], taps[KEY_BYTES];
@@ -75,8 +77,8 @@ static bool has_mixer(const struct gguf *gguf, long layer)
 
 /* --- config.json ------------------------------------------------------------------------------
  *
- * A reader returns the value of a key after the architecture's name, or a default. After the
- * first error readers return defaults, and gguf_write_config fails. */
+ * The functions read_… return the value of a key, which is given without the architecture's name,
+ * or a default. After the first error they return defaults, and gguf_write_config fails. */
 
 struct gguf_writer {
     struct json_writer json;
@@ -122,7 +124,8 @@ static void put_double(struct gguf_writer *w, const char *name, double value)
     json_put_raw(&w->json, name, text);
 }
 
-/* Write a number. A float32 gets the fewest digits that read back as the same float32. */
+/* Write a number. If the file has it as float32, it gets the fewest digits that read back as the
+ * same float32. */
 static void put_real(struct gguf_writer *w, const char *name, const char *key, double value)
 {
     char full[KEY_BYTES];
@@ -132,7 +135,7 @@ static void put_real(struct gguf_writer *w, const char *name, const char *key, d
         put_double(w, name, value);
 }
 
-/* Write a list with an item for each layer, or, if the file has no list, one number. */
+/* Write a list with an item for each layer or, if the file's value is not a list, one number. */
 static void put_layers(struct gguf_writer *w, const struct gguf_key *row, const char *key)
 {
     const struct gguf_value *list = gguf_value(w->gguf, key);
@@ -145,8 +148,8 @@ static void put_layers(struct gguf_writer *w, const struct gguf_key *row, const 
         double item = gguf_item(list, i);
         if (row->kind == KEY_LAYERS)
             json_put_text(&w->json, NULL, item != 0 ? "sliding_attention" : "full_attention");
-        else if (row->kind == KEY_SHARES) /* from a number of deviations to the float32 share that
-                                           * it was made from */
+        else if (row->kind == KEY_SHARES) /* from a threshold in standard deviations to the float32
+                                           * share that llama.cpp's converter had made it from */
             json_put_float(&w->json, NULL, (float)(erfc(-item / sqrt(2)) / 2));
         else
             json_put_integer(&w->json, NULL, item >= 0 && item <= INT32_MAX ? (long long)item : -1);
@@ -154,7 +157,8 @@ static void put_layers(struct gguf_writer *w, const struct gguf_key *row, const 
     json_put_close(&w->json, ']');
 }
 
-/* The kind of a layer's only sublayer; `attends`: the layer has attention. */
+/* The kind of a layer's only sublayer, as config.json names it. `attends`: the layer has
+ * attention. */
 static const char *sublayer(const struct gguf *gguf, long layer, bool attends)
 {
     char router[KEY_BYTES];
@@ -234,7 +238,7 @@ static void put_key(struct gguf_writer *w, const struct gguf_key *row)
     }
 }
 
-/* Whether the architecture has a row of its own for a key. */
+/* Whether the architecture's own rows have a key. */
 static bool own_key(const struct gguf_writer *w, const char *key)
 {
     const struct gguf_key *own = w->architecture->keys, *scaling = w->architecture->scaling;
@@ -260,25 +264,26 @@ static void put_keys(struct gguf_writer *w)
             put_key(w, &common_keys[i]);
     if (w->family->defaults->n_kv_head && !has_key(w, "attention.head_count_kv") &&
         !own_key(w, "attention.head_count_kv"))
-        json_put_raw(&w->json, "num_key_value_heads", "null"); /* null: as many as query heads */
+        json_put_raw(&w->json, "num_key_value_heads", "null"); /* null: as many key/value heads as
+                                                                * query heads */
     for (size_t i = 0; i < KEYS_MAX && own[i].theirs; i++)
         put_key(w, &own[i]);
     if (!own_key(w, epsilons[w->family->defaults->rms].theirs))
         put_key(w, &epsilons[w->family->defaults->rms]);
-    if (!w->family->defaults->score_bias) /* in BLOOM's files context_length is no limit of the
-                                           * model */
+    if (!w->family->defaults->score_bias) /* skipped for ALiBi: in BLOOM's files context_length does
+                                           * not limit the length of texts */
         put_key(w, &context);
 }
 
-/* Channels of a head's queries and keys. */
+/* The number of channels of a query or key in one head. */
 static long long head_width(struct gguf_writer *w)
 {
     long long heads = read_size(w, "attention.head_count", 1);
     return read_size(w, "attention.key_length", read_size(w, "embedding_length", 0) / heads);
 }
 
-/* The number by whose root scores are divided, which Gemma's files lack. llama.cpp uses the width
- * of a head, but n_embd / n_head for the largest model, where the two differ. */
+/* The number by whose root scores are divided, which Gemma's files lack. As in llama.cpp it is the
+ * width of a head, but n_embd / n_head for the largest model, where these two numbers differ. */
 static long long divisor(struct gguf_writer *w)
 {
     bool wide = read_size(w, "block_count", 1) == w->architecture->wide_layers;
@@ -286,19 +291,21 @@ static long long divisor(struct gguf_writer *w)
                 : head_width(w);
 }
 
-/* The value of a key that changes nothing, as the architecture always has it; 0: there is none. */
+/* The value of a key that agrees with what models of the architecture always compute, so it need
+ * not be refused; 0: there is no such value. */
 static double own_value(struct gguf_writer *w, const char *key)
 {
-    if (strcmp(key, "expert_gating_func") == 0) /* 1: softmax, 2: logistic function */
+    if (strcmp(key, "expert_gating_func") == 0) /* values of the key: 1 for softmax, 2 for the
+                                                 * logistic function */
         return w->family->defaults->mixture.router == ROUTER_SIGMOID ? 2 : 1;
     if (w->architecture->wide_layers && strcmp(key, "attention.scale") == 0)
         return 1 / sqrtf((float)divisor(w));
     return strcmp(key, "attention.max_alibi_bias") == 0 && w->family->defaults->score_bias ? 8 : 0;
 }
 
-/* Refuse keys that would change the values of a pass, unless they are 0 or the architecture has
- * them. (Caps of scores and logits are not refused: llama.cpp writes them into every file that it
- * saves, but only some architectures use them.) */
+/* Refuse keys that would change the values of a pass, unless their value is 0 or changes nothing,
+ * or the architecture reads them. (Caps of scores and logits are not refused: llama.cpp writes
+ * these keys into every file that it saves, but uses them only for some architectures.) */
 static void refuse_undone(struct gguf_writer *w)
 {
     static const char *const undone[] = {"expert_count",
@@ -326,7 +333,8 @@ static void refuse_undone(struct gguf_writer *w)
             err_unsupported(fail(w), "key '%s.%s': expected 0 or no such key, found %g",
                             w->architecture->name, undone[i], value);
     }
-    bool causal = true; /* a mixer has a direction, which config.json has no key for */
+    bool causal = true; /* a mixer runs from the first token to the last; config.json has no key for
+                         * another direction */
     w->failed = w->failed || gguf_bool(w->gguf, full_key(key, w->architecture, "attention.causal"),
                                        &causal, w->err);
     for (long i = 0; !causal && i < depth(w->gguf, w->architecture); i++)
@@ -352,9 +360,9 @@ static void put_factors(struct gguf_writer *w, const char *name, const char *ten
     json_put_floats(&w->json, name, numbers, count);
 }
 
-/* Write factors for the pairs of rotated channels as longrope. `same`: Llama 3 has one list for
- * texts of every length. Phi-3 has lists for short and for long texts, and a factor of the rotated
- * vectors. */
+/* Write scaling with a factor for each pair of rotated channels as longrope. `same`: as in Llama 3,
+ * one list of factors for texts of every length. Otherwise, as in Phi-3, one list for short and one
+ * for long texts, and a factor of the rotated vectors. */
 static void put_longrope(struct gguf_writer *w, bool same)
 {
     static const char amplitude[] = "rope.scaling.attn_factor";
@@ -370,8 +378,8 @@ static void put_longrope(struct gguf_writer *w, bool same)
     put_factors(w, "long_factor", same ? FACTORS : FACTORS_LONG);
 }
 
-/* Write yarn's keys. llama.cpp saves an attention factor of 1 in every file, and then computes
- * yarn's own factor: 1 is left out. */
+/* Write the keys of yarn. An attention factor of 1 is left out: llama.cpp saves it in every file,
+ * but uses yarn's own formula for the factor. */
 static void put_yarn(struct gguf_writer *w)
 {
     static const struct gguf_key keys[] = {
@@ -391,8 +399,8 @@ static void put_yarn(struct gguf_writer *w)
         put_key(w, &w->architecture->scaling[i]);
 }
 
-/* Write "rope_scaling": linear, by a factor of at least 1 (0: no scaling); a factor for each pair
- * of channels; or yarn. */
+/* Write "rope_scaling", if the file has a scaling: linear, by a factor of at least 1; longrope, by
+ * a factor for each pair of channels; or yarn. */
 static void put_scaling(struct gguf_writer *w)
 {
     char key[KEY_BYTES];
@@ -421,7 +429,7 @@ static void put_scaling(struct gguf_writer *w)
     if (w->failed || (none && !w->architecture->scaling[0].theirs))
         return;
     json_put_open(&w->json, "rope_scaling", '{');
-    if (none) { /* says that there is none: the family may have a scaling by default */
+    if (none) { /* written even without scaling, since the family has a scaling by default */
         json_put_text(&w->json, "rope_type", "default");
     } else if (factors) {
         put_longrope(w, same);
@@ -434,9 +442,9 @@ static void put_scaling(struct gguf_writer *w)
     json_put_close(&w->json, '}');
 }
 
-/* Write the sizes of heads of latent attention. Newer files have keys with "_mla" for them; there
- * the same keys without "_mla" have the sizes of the vectors that llama.cpp caches for each
- * token. */
+/* Write the sizes of heads of latent attention. Newer files have them under keys that end in
+ * "_mla"; in these files the same keys without "_mla" have the sizes of the vectors that llama.cpp
+ * caches for each token. */
 static void put_latent(struct gguf_writer *w)
 {
     long long width = read_size(w, "attention.key_length_mla", head_width(w));
@@ -470,15 +478,15 @@ static void put_heads(struct gguf_writer *w)
     if (w->failed || w->family->turning == 0 || own_key(w, "rope.dimension_count") ||
         turning == (long long)((double)width * w->family->turning))
         return;
-    /* the share of a head's channels that are rotated, such that it gives exactly this number
-     * again */
+    /* write the share of a head's channels that are rotated; if it was rounded down, raise it, so
+     * that share · width gives the number of channels again */
     double share = (double)turning / (double)width;
     if ((long long)((double)width * share) < turning)
         share = nextafter(share, 1);
     put_double(w, GGUF_SHARE, share);
 }
 
-/* The item of a list under the architecture's key; if the key has a single number, this number. */
+/* An item of the list that is the value of a key; if the value is a single number, this number. */
 static long long item_of(struct gguf_writer *w, const char *key, size_t index)
 {
     char full[KEY_BYTES];
@@ -488,7 +496,8 @@ static long long item_of(struct gguf_writer *w, const char *key, size_t index)
                                           : read_size(w, key, 1);
 }
 
-/* Write the rotary embedding of a kind of layers: with a window, or without one. */
+/* Write the rotary embedding of a kind of layers, "full_attention" or "sliding_attention". `base`:
+ * key of the base; `share`: share of the rotated pairs, 0 for all pairs without a scaling. */
 static void put_rotary_of(struct gguf_writer *w, const char *kind, const char *base, double share)
 {
     json_put_open(&w->json, kind, '{');
@@ -500,18 +509,19 @@ static void put_rotary_of(struct gguf_writer *w, const char *kind, const char *b
     json_put_close(&w->json, '}');
 }
 
-/* Write the heads of Gemma 4. Layers without a window have wider heads, where only some pairs of
- * channels are rotated: FACTORS has 1 for these, and 1e30 for the others. The last layers may have
- * wider MLPs. */
+/* Write the sizes of heads of Gemma 4, their rotary embeddings, and whether the last layers have
+ * MLPs of twice the width. Layers without a window have wider heads, in which only some pairs of
+ * channels are rotated: the tensor FACTORS has 1 for these pairs, and 1e30 for the others. */
 static void put_mixed(struct gguf_writer *w)
 {
-    enum { STILL = 2 }; /* a divisor from 2 on: the pair is not rotated */
+    enum { STILL = 2 }; /* a pair whose divisor is at least this is not rotated */
     const long long layers = read_size(w, "block_count", 1), wide = head_width(w);
     const long long narrow = read_size(w, "attention.key_length_swa", wide);
     const struct gguf_tensor *factors = gguf_find(w->gguf, FACTORS);
     const float *numbers = factors ? (const void *)(w->gguf->file.bytes + factors->begin) : NULL;
     size_t turning = 0;         /* number of pairs that are rotated */
-    size_t full = 0, local = 0; /* the first layer without a window, and the first with one */
+    size_t full = 0, local = 0; /* full: the first layer without a window; local: the first layer
+                                 * with one */
     char key[KEY_BYTES];
     const struct gguf_value *pattern =
         gguf_value(w->gguf, full_key(key, w->architecture, "attention.sliding_window_pattern"));
@@ -564,7 +574,8 @@ static void put_id(struct gguf_writer *w, const char *key, const char *name)
         json_put_raw(&w->json, name, "null");
 }
 
-/* Write the size of the vocabulary: the rows of the embedding, as in llama.cpp. */
+/* Write the size of the vocabulary, which is the number of rows of the embedding, as in
+ * llama.cpp. */
 static void put_vocabulary(struct gguf_writer *w)
 {
     const struct gguf_tensor *words = gguf_find(w->gguf, "token_embd.weight");
@@ -633,7 +644,8 @@ int gguf_write_config(struct buf *out, const struct gguf *gguf, struct err *err)
     return w.failed ? -1 : buf_check(out, err);
 }
 
-/* Whether a tensor contains queries, keys and values, which llama.cpp's converter may join. */
+/* Whether a tensor has queries, keys and values together, as llama.cpp's converter may join them.
+ * `stem`: its name inside a layer. */
 static bool is_joined(const char *stem)
 {
     return strncmp(stem, "attn_qkv.", strlen("attn_qkv.")) == 0;
@@ -646,17 +658,16 @@ struct tensor_reading {
     const struct gguf *gguf;
     const struct gguf_architecture *architecture;
     const struct family *family;
-    long long heads[2]; /* numbers of query heads and of key/value heads */
-    long long tiles[2]; /* numbers of a mixer's heads of values and of keys, if
-                         * architecture->tiled */
-    long long layers;   /* number of layers; further layers of the file are only for multi-token
-                         * prediction */
+    long long heads[2]; /* number of query heads, number of key/value heads */
+    long long tiles[2]; /* if architecture->tiled: number of a mixer's heads of values, number of
+                         * its heads of keys */
+    long long layers;   /* number of layers, without further layers for multi-token prediction */
     struct err *err;
 };
 
-/* Find the slot of a name such as "blk.3.attn_q.weight"; returns the slot's row, or NULL if the
- * family has no such slot. In an encoder and its decoder names begin with "enc." and "dec.";
- * attention to the source is "cross_attn" in place of "attn". */
+/* Find the slot of a tensor's name, such as "blk.3.attn_q.weight"; returns the slot's row, or NULL
+ * if the family has no such slot. In a model with an encoder, names begin with "enc." or "dec.",
+ * and attention to the source is called "cross_attn", not "attn". */
 static const struct family_row *find_slot(struct slot *slot, const char *name,
                                           const struct tensor_reading *reading)
 {
@@ -678,7 +689,8 @@ static const struct family_row *find_slot(struct slot *slot, const char *name,
         const struct gguf_tensor_name *at =
             i < NAMES_MAX ? &reading->architecture->names[i] : &gguf_tensor_names[i - NAMES_MAX];
         size_t length = at->name ? strlen(at->name) : 0;
-        bool whole = length == size; /* the row's name has an ending of its own, or none */
+        bool whole = length == size; /* the row's name includes the ending, or the tensor has
+                                      * none */
         if (!length || (!whole && (!has_ending || length + ending != size)) ||
             memcmp(at->name, stem, length) != 0 || (at->id >= SLOTS_OF_ENDS) != in_layer ||
             (at->branch == BRANCH_MIXER && !mixes))
@@ -716,7 +728,7 @@ static int read_numbers(struct safetensors_entry *entry, const struct gguf_tenso
         tensor->type->name);
 }
 
-/* Convert a tensor to float32. The numbers are in the arena. */
+/* Convert a tensor to float32 numbers in the arena of reading->tensors. */
 static int convert(struct safetensors_entry *entry, struct tensor_reading *reading)
 {
     float *numbers =
@@ -729,18 +741,19 @@ static int convert(struct safetensors_entry *entry, struct tensor_reading *readi
     return 0;
 }
 
-/* The order of rows in a GGUF file, where it differs from the family's tensor. */
+/* The order of a tensor's rows in a GGUF file, compared with the family's tensor. */
 enum order {
     ORDER_SAME,
-    ORDER_PAIRS, /* in each head: in pairs of channels that are rotated together */
-    ORDER_PARTS, /* all queries, all keys, all values; the family has them together for each
-                  * key/value head */
-    ORDER_TILES, /* a mixer's first head of values for each head of keys, then the second head of
-                  * values for each head of keys, … */
+    ORDER_PAIRS, /* in each head, the two channels that are rotated together follow each other */
+    ORDER_PARTS, /* all queries, then all keys, then all values; in the family's tensor the rows of
+                  * each key/value head, with its queries, are together */
+    ORDER_TILES, /* the first head of values for each of a mixer's heads of keys, then the second
+                  * head of values for each, … */
 };
 
-/* The row of a GGUF file's tensor that is row `row` of the family's tensor of queries, of keys or
- * of all three. `heads`: numbers of query heads and of key/value heads; `size`: rows of a head. */
+/* The index, in a GGUF file's tensor, of the row that is row `row` of the family's tensor. `size`:
+ * rows of a head; `heads`: number of query heads and of key/value heads, or, for ORDER_TILES, of a
+ * mixer's heads of values and of keys. */
 static size_t stored_row(size_t row, size_t size, enum order order, const long long heads[2])
 {
     size_t at = row % size;
@@ -782,8 +795,9 @@ static int order_rows(struct safetensors_entry *entry, enum order order, bool is
     return to ? 0 : -1;
 }
 
-/* Put the heads of values in a mixer's tensor into the family's order. `columns`: heads are columns
- * of the tensor; else they are rows, after the first `kept` rows. */
+/* Put the heads of values in a mixer's tensor into the family's order. `columns`: the heads are
+ * columns of the tensor; otherwise they are rows, and the first `kept` rows belong to no head of
+ * values and stay where they are. */
 static int order_tiles(struct safetensors_entry *entry, size_t kept, bool columns,
                        struct tensor_reading *reading)
 {
@@ -828,7 +842,8 @@ static int transpose_entry(struct safetensors_entry *entry, struct tensor_readin
     return to ? 0 : -1;
 }
 
-/* Bring a mixer's tensor into the layout of its family. The decays in files are -exp(A_log). */
+/* Bring a mixer's tensor into the layout of its family. GGUF files have -exp(A_log) as decays, the
+ * family has A_log. */
 static int lay_out_mixer(struct safetensors_entry *entry, struct slot slot,
                          const struct family_row *row, struct tensor_reading *reading)
 {
@@ -845,7 +860,8 @@ static int lay_out_mixer(struct safetensors_entry *entry, struct slot slot,
             numbers[i] = logf(-numbers[i]);
         }
     }
-    if (slot.id == SLOT_OUT_NORM) { /* the file has a row for each group of heads */
+    if (slot.id == SLOT_OUT_NORM) { /* the file has a row for each group of heads, the family one
+                                     * vector */
         entry->shape[0] = entry->count;
         entry->rank = 1;
     }
@@ -858,14 +874,15 @@ static int lay_out_mixer(struct safetensors_entry *entry, struct slot slot,
     return order_tiles(entry, kept, slot.id == SLOT_O, reading);
 }
 
-/* Bring a tensor of the file into the layout of its family. */
+/* Bring a tensor of a GGUF file into the layout of its family. */
 static int lay_out(struct safetensors_entry *entry, struct slot slot, const struct family_row *row,
                    struct tensor_reading *reading)
 {
     if (slot.branch == BRANCH_MIXER)
         return lay_out_mixer(entry, slot, row, reading);
-    if (slot.id == SLOT_SHARED_SWITCH && entry->rank == 1) { /* a file that llama.cpp itself wrote
-                                                              * has a vector */
+    if (slot.id == SLOT_SHARED_SWITCH && entry->rank == 1) { /* files that llama.cpp itself wrote
+                                                              * have a vector, not a matrix with one
+                                                              * row */
         entry->shape[1] = entry->shape[0];
         entry->shape[0] = 1;
         entry->rank = 2;
@@ -882,7 +899,8 @@ static int lay_out(struct safetensors_entry *entry, struct slot slot, const stru
     bool unpacked = dtype_is_quantised(entry->dtype) && (transposed || !is_matrix);
     if ((is_offset || unpacked) && convert(entry, reading))
         return -1;
-    /* for a float32 w, ((w + 1) - 1) + 1 is w + 1 again: no bit of a scale is lost */
+    /* the file has w + 1, the family w. No bit is lost: for a float32 w, ((w + 1) - 1) + 1 is w + 1
+     * again */
     for (size_t i = 0; is_offset && i < entry->count; i++)
         ((float *)entry->data)[i] -= 1.0f;
     if (order != ORDER_SAME)
@@ -890,8 +908,8 @@ static int lay_out(struct safetensors_entry *entry, struct slot slot, const stru
     return transposed ? transpose_entry(entry, reading) : 0;
 }
 
-/* Split the tensor that was added last, of all experts or copies, into an entry for each of
- * them. */
+/* Split the tensor that was added last, which has all experts or all copies, into an entry for each
+ * expert or copy. */
 static int split_stack(struct slot slot, const struct config *config,
                        struct tensor_reading *reading)
 {
@@ -921,7 +939,8 @@ static int split_stack(struct slot slot, const struct config *config,
     return 0;
 }
 
-/* Split the tensor that was added last, of queries, keys and values, into an entry for each. */
+/* Split the tensor that was added last, which has queries, keys and values, into an entry for each
+ * of the three. */
 static int split_heads(struct slot slot, const struct config *config,
                        struct tensor_reading *reading)
 {
@@ -952,8 +971,9 @@ static int split_heads(struct slot slot, const struct config *config,
     return 0;
 }
 
-/* Join the tensors of keys and of values of latent attention: for each head its rows of keys, which
- * are columns in the file, then its rows of values. The result is float32, in the arena. */
+/* Join the tensors of keys and of values of latent attention: for each head the rows of its keys,
+ * which the file has as columns, then the rows of its values. The result is float32, in the arena
+ * of reading->tensors. */
 static int join_heads(struct safetensors_entry *entry, const char *name,
                       struct tensor_reading *reading)
 {
@@ -979,13 +999,13 @@ static int join_heads(struct safetensors_entry *entry, const char *name,
             *joined++ = *of_values++;
     }
     entry->count += values.count;
-    entry->end += values.end - values.begin; /* the bytes of both tensors in the file */
+    entry->end += values.end - values.begin; /* the size in bytes of both tensors in the file */
     entry->rank = 2;
     entry->shape[0] = heads * (width + rows);
     return 0;
 }
 
-/* Read the numbers of heads and of layers. */
+/* Read the numbers of heads and layers into `reading`. */
 static int read_counts(struct tensor_reading *reading)
 {
     static const char *const keys[4] = {"attention.head_count", "attention.head_count_kv",
@@ -1002,8 +1022,8 @@ static int read_counts(struct tensor_reading *reading)
     return 0;
 }
 
-/* Whether a tensor gets no entry of its own: it is joined with another tensor, is part of
- * config.json, or belongs to a layer for multi-token prediction. */
+/* Whether a tensor gets no entry: it is joined with another tensor, was written into config.json,
+ * or belongs to a layer for multi-token prediction. */
 static bool is_left_out(const char *name, const struct tensor_reading *reading)
 {
     bool joined = reading->architecture->latent && name_has_ending(name, ".attn_v_b.weight");
@@ -1037,7 +1057,7 @@ static int read_tensors(struct tensor_reading *reading)
             continue;
         struct slot slot;
         const struct family_row *row = find_slot(&slot, tensor->name, reading);
-        /* without a slot the tensor keeps its own name, by which it is refused later */
+        /* a tensor without a slot keeps its name in the file, by which it is refused later */
         const char *to = row ? family_tensor_name(name, &config, slot) : tensor->name;
         entry->name = arena_text(&tensors->arena, to, strlen(to), reading->err);
         if (!entry->name)
@@ -1105,7 +1125,7 @@ static int add_file(struct folder *folder, struct folder_file *files, const char
     return bytes ? 0 : -1;
 }
 
-/* Refuse a file that has only some of a model's tensors: models in several files are not
+/* Refuse a file with only a part of a model's tensors: models in several GGUF files are not
  * supported. */
 static int check_split(const struct gguf *gguf, struct err *err)
 {
@@ -1122,8 +1142,8 @@ static int check_split(const struct gguf *gguf, struct err *err)
                                  part + 1, parts, parts);
 }
 
-/* Fill a folder with the files that are made from a GGUF file. `weights`: the folder's entry for
- * the GGUF file itself, by path or in memory. */
+/* Fill a folder with the files that are made from a GGUF file, and with `weights`, the GGUF file
+ * itself (by its path or in memory). */
 static int fill_folder(struct folder *folder, struct gguf *gguf, struct folder_file weights,
                        struct arena *arena, struct err *err)
 {

@@ -1,6 +1,7 @@
-/* gguf_model.h: shows a GGUF file as the folder of a model. Its keys become a config.json and the
- * files of a tokenizer, in memory. Its tensors, with the names and layouts of their family, are in
- * model.gguf, which is the file itself. All other code reads this folder like any other.
+/* gguf_model.h: presents a GGUF file as the folder of a model. From its keys a config.json and the
+ * files of a tokenizer are made in memory. Its tensors are in the folder's model.gguf, which is the
+ * file itself; they get the names and layouts of their family when they are opened. All other code
+ * reads this folder like any other.
  *
  *     struct folder folder;
  *     if (gguf_folder(&folder, "qwen3-0.6b-q8_0.gguf", &arena, err)) ...
@@ -17,8 +18,8 @@
 /* Whether a path ends in .gguf. */
 bool gguf_is_named(const char *path);
 
-/* Make the folder of a GGUF file at a path, or of a file whose bytes are in memory. Path, name,
- * bytes and arena must outlive the folder. */
+/* Make the folder of a GGUF file: gguf_folder of a file at a path, gguf_folder_held of a file whose
+ * bytes are in memory. Path, name, bytes and arena must outlive the folder. */
 int gguf_folder(struct folder *folder, const char *path, struct arena *arena, struct err *err);
 int gguf_folder_held(struct folder *folder, const char *name, const char *bytes, size_t size,
                      struct arena *arena, struct err *err);
@@ -31,12 +32,13 @@ const char *gguf_file_name(const struct folder *folder);
 int gguf_tensors_open(struct safetensors *tensors, const struct folder *folder, const char *name,
                       struct err *err);
 
-/* gguf_write_config: append the text of config.json. gguf_write_tokenizer: write the files of a
- * tokenizer; out->name stays NULL if the file has none. */
+/* gguf_write_config: append the text of config.json. gguf_write_tokenizer: write the files of the
+ * tokenizer; out->name is NULL if the file has no tokenizer. */
 int gguf_write_config(struct buf *out, const struct gguf *gguf, struct err *err);
 
 struct gguf_tokenizer {
-    const char *name; /* name of the contents of `file`: tokenizer.json or tokenizer.model */
+    const char *name; /* name of the file whose contents are in `file`: tokenizer.json or
+                       * tokenizer.model */
     struct buf file;
     struct buf config; /* contents of tokenizer_config.json */
 };

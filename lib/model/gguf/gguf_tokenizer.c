@@ -1,7 +1,7 @@
-/* gguf_tokenizer.c: writes the tokenizer in the keys of a GGUF file as the files it was made from:
- * a tokenizer.json for a byte-level BPE and for BERT's WordPiece, a tokenizer.model for
- * SentencePiece's models, and always a tokenizer_config.json. Features that are not supported are
- * written as well: the reader of these files refuses them by name, and the model remains usable
+/* gguf_tokenizer.c: writes the tokenizer in the keys of a GGUF file as the files that it was made
+ * from: a tokenizer.json for a byte-level BPE, Gemma 4's BPE or BERT's WordPiece, a tokenizer.model
+ * for SentencePiece's models, and always a tokenizer_config.json. Unsupported features are also
+ * written: the reader of these files then refuses them by name, and the model can still be used
  * with ids. */
 #include <limits.h>
 #include <stdint.h>
@@ -31,7 +31,8 @@ static unsigned kind_of(const struct vocabulary *vocabulary, size_t id)
 
 /* --- a byte-level BPE ------------------------------------------------------------------------- */
 
-/* Falcon splits at punctuation, as GPT-2 does, and after three digits. The stages are JSON. */
+/* The stages of Falcon, as JSON. It splits at punctuation, as GPT-2 does, and after three
+ * digits. */
 static const char falcon_stages[] =
     "{\"type\": \"Sequence\", \"pretokenizers\": ["
     "{\"type\": \"Punctuation\", \"behavior\": \"Contiguous\"}, "
@@ -45,7 +46,8 @@ static const char falcon_stages[] =
     "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]" capitals \
     "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]" smalls "|"
 
-/* The patterns of DeepSeek-V3: up to three digits, Chinese and Japanese, then all the rest. */
+/* The patterns of DeepSeek-V3: one to three digits; Chinese and Japanese characters; everything
+ * else. */
 #define SPLITS_V3                                                                \
     "\\p{N}{1,3}", "[一-龥぀-ゟ゠-ヿ]+",                                   \
         "[!-/:-@\\[-`{-~][A-Za-z]+|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+|" \
@@ -59,17 +61,20 @@ static const char falcon_stages[] =
     "ↃↄⰀ-ⱻⱾ-ⳤⳫ-ⳮⳲⳳꙀ-ꙭꚀ-ꚛꜢ-ꝯꝱ-ꞇꞋ-ꞎꭰ-ꮿﬀ-ﬆ"       \
     "ﬓ-ﬗＡ-Ｚａ-ｚ𐐀-𐑏𐒰-𐓓𐓘-𐓻𐲀-𐲲𐳀-𐳲𑢠-𑣟𞤀-𞥃"
 
-/* How a byte-level BPE splits texts into pieces, before pairs within a piece are merged. */
+/* How a byte-level BPE splits a text into pieces. Later, pairs are merged only within a piece. */
 static const struct gguf_pre {
     const char *names;     /* values of tokenizer.ggml.pre, with blanks between and around them */
     int pattern;           /* index in splitter_patterns */
     bool digits;           /* texts are first split at each digit */
-    bool composes;         /* texts become NFC before they are split */
-    bool takes_whole;      /* a piece that is a token as a whole is not made by merging pairs */
-    bool begins;           /* texts begin with BOS, unless a key says otherwise */
-    const char *stages;    /* all stages in JSON, in place of `pattern`, `digits` and `splits` */
-    const char *splits[7]; /* patterns that are used one after the other, up to NULL; in place of
-                            * `pattern` */
+    bool composes;         /* texts are normalised to NFC before they are split */
+    bool takes_whole;      /* a piece that is a token becomes this token, even if merges would give
+                            * others */
+    bool begins;           /* texts begin with the BOS token, unless tokenizer.ggml.add_bos_token is
+                            * false */
+    const char *stages;    /* all stages as JSON, which replace `pattern`, `digits` and `splits`; or
+                            * NULL */
+    const char *splits[7]; /* patterns that are applied one after another, in place of `pattern`;
+                            * ends with NULL */
 } pre_rows[] = {
     {" gpt-2 phi-2 mpt exaone4 trillion gigachat mellum granite-docling ", PATTERN_GPT2},
     {" olmo ", PATTERN_GPT2, false, true},
@@ -100,8 +105,9 @@ static const struct gguf_pre {
     {" viking ", .splits = {" ?[^(\\s|[.,!?…。，、।۔،])]+", "\\p{N}"}},
 };
 
-/* Find the row of the file's tokenizer.ggml.pre, which older files of GPT-2 lack. `name`: the
- * value; *row becomes NULL if no row has it. */
+/* Find the row for the value of tokenizer.ggml.pre. Older files of GPT-2 lack this key: then the
+ * value is "gpt-2", and "default" for other architectures. *name becomes the value; *row becomes
+ * NULL if no row has it. */
 static int read_pre(const struct gguf_pre **row, struct gguf_text *name, const struct gguf *gguf,
                     struct err *err)
 {
@@ -160,8 +166,8 @@ static void put_pre(struct json_writer *json, const struct gguf_pre *row)
     json_put_close(json, '}');
 }
 
-/* Write a stage whose type is unknown to the reader, which then refuses it by `name`. The name may
- * have any bytes. */
+/* Write a stage with a type that the reader does not know, so that it refuses the stage and shows
+ * `name`. The name may have any bytes. */
 static int put_unknown(struct json_writer *json, const char *stage, const char *prefix,
                        struct gguf_text name, struct err *err)
 {
@@ -176,8 +182,8 @@ static int put_unknown(struct json_writer *json, const char *stage, const char *
     return failed;
 }
 
-/* Write each token with its id. Left out are unused tokens and, unless `whole`, control tokens and
- * user-defined tokens, into which the model never splits a text. */
+/* Write each token with its id. Unused tokens are left out and, unless `whole`, also control tokens
+ * and user-defined tokens, since the BPE never produces these from a text. */
 static void put_vocab(struct json_writer *json, const struct vocabulary *vocabulary, bool whole)
 {
     struct gguf_value rest = *vocabulary->tokens;
@@ -212,7 +218,7 @@ static void put_added(struct json_writer *json, const struct vocabulary *vocabul
     json_put_close(json, ']');
 }
 
-/* Write the vocabulary of a BPE and the pairs that it merges. */
+/* Write the vocabulary of a BPE, the pairs that it merges, and the added tokens. */
 static void put_pairs(struct json_writer *json, const struct vocabulary *vocabulary, bool whole)
 {
     struct gguf_value rest = *vocabulary->merges;
@@ -247,8 +253,8 @@ static int put_bpe(struct json_writer *json, const struct vocabulary *vocabulary
 
 /* Spell a token as BERT does. llama.cpp puts ▁ before tokens that begin a word and nothing before
  * other tokens; BERT puts nothing before tokens that begin a word and ## before other tokens.
- * Control tokens and [names] are equal in both. Returns whether the token has an ASCII capital
- * letter; false for control tokens and [names]. */
+ * Control tokens and [names] are spelled alike by both. Returns whether the token has an ASCII
+ * capital letter; false for control tokens and [names]. */
 static bool spell(struct buf *out, struct gguf_text token, unsigned kind)
 {
     static const char sign[] = "▁";
@@ -266,8 +272,8 @@ static bool spell(struct buf *out, struct gguf_text token, unsigned kind)
     return capital;
 }
 
-/* Read the id under `key`, which has a role such as [CLS], and the token of this id. If the key is
- * absent *id stays. */
+/* Set *id to the value of `key`, the id of a special token such as [CLS], and `name` to this
+ * token's text. If the key is absent *id does not change. */
 static int read_role(struct buf *name, long long *id, const char *key,
                      const struct vocabulary *vocabulary, struct err *err)
 {
@@ -281,19 +287,20 @@ static int read_role(struct buf *name, long long *id, const char *key,
     return 0;
 }
 
-/* Write BERT's WordPiece. If any token, except control tokens and [names], has a capital letter,
- * texts keep their letters; else texts are changed to small letters. */
+/* Write BERT's WordPiece. If any token has a capital letter, other than control tokens and [names],
+ * texts keep their capitals; otherwise texts are changed to lower case. */
 static int put_wordpiece(struct json_writer *json, const struct vocabulary *vocabulary,
                          struct err *err)
 {
     static const char *const keys[] = {"tokenizer.ggml.unknown_token_id",
                                        "tokenizer.ggml.cls_token_id",
-                                       /* files spell the key like this */
+                                       /* misspelled in GGUF files */
                                        "tokenizer.ggml.seperator_token_id"};
     struct gguf_value rest = *vocabulary->tokens;
     struct gguf_text token;
     struct buf name = {0};
-    long long ids[] = {100, 101, 102}; /* defaults of llama.cpp: [UNK], [CLS], [SEP] */
+    long long ids[] = {100, 101, 102}; /* ids of [UNK], [CLS] and [SEP] that llama.cpp has as
+                                        * defaults */
     bool cased = false;
     json_put_open(json, "model", '{');
     json_put_text(json, "type", "WordPiece");
@@ -333,8 +340,8 @@ static int put_wordpiece(struct json_writer *json, const struct vocabulary *voca
 
 /* --- Gemma 4's BPE ---------------------------------------------------------------------------- */
 
-/* Write Gemma 4's BPE, which merges pairs in the whole text, where ▁ is a blank. Text without a
- * token is split into bytes. */
+/* Write Gemma 4's BPE, which replaces spaces by ▁ and merges pairs in the whole text. Characters
+ * without a token are split into bytes. */
 static int put_gemma(struct json_writer *json, const struct vocabulary *vocabulary, struct err *err)
 {
     struct buf unknown = {0};
@@ -359,8 +366,7 @@ static int put_gemma(struct json_writer *json, const struct vocabulary *vocabula
 
 /* --- SentencePiece's models ------------------------------------------------------------------- */
 
-/* The first bytes of fields in protobuf: the field's number << 3, and the wire type of its
- * value. */
+/* Protobuf tags: the field number << 3 | the wire type. */
 enum {
     MODEL_PIECE = 1 << 3 | 2,
     MODEL_TRAINER = 2 << 3 | 2,
@@ -389,7 +395,7 @@ static void put_field(struct buf *out, unsigned field, uint64_t value)
     put_varint(out, value);
 }
 
-/* Append a message to another message as a field, and empty the appended one. */
+/* Append `message` to another protobuf message as a field, and empty it. */
 static void put_message(struct buf *out, unsigned field, struct buf *message)
 {
     put_field(out, field, message->size);
@@ -398,8 +404,8 @@ static void put_message(struct buf *out, unsigned field, struct buf *message)
     buf_clear(message);
 }
 
-/* Write a piece of SentencePiece. User-defined tokens of a BPE have blanks in llama.cpp, but
- * SentencePiece's sign ▁ for a blank in a tokenizer.model. */
+/* Write a piece of a SentencePiece model. In user-defined tokens of a BPE llama.cpp has spaces,
+ * where a tokenizer.model has SentencePiece's sign ▁. */
 static void put_piece(struct buf *piece, struct gguf_text token, float score, unsigned kind,
                       bool unigram)
 {
@@ -437,8 +443,8 @@ static int write_sentencepiece(struct buf *out, const struct vocabulary *vocabul
         unsigned kind = kind_of(vocabulary, id);
         falls_back = falls_back || kind == PIECE_BYTE;
         if (unigram && kind == PIECE_USER_DEFINED)
-            kind = PIECE_CONTROL; /* control tokens, such as T5's <extra_id_0>, are found in a text
-                                   * before the text is normalised */
+            kind = PIECE_CONTROL; /* written as control tokens, such as T5's <extra_id_0>, since
+                                   * they are found in a text before the text is normalised */
         put_piece(&message, token, (float)gguf_item(vocabulary->scores, id), kind, unigram);
         put_message(out, MODEL_PIECE, &message);
     }
@@ -497,7 +503,7 @@ static int read_vocabulary(struct vocabulary *vocabulary, const struct gguf *ggu
     return 0;
 }
 
-/* Write the token whose id is under `key` as the value of `name`; nothing if the key is absent. */
+/* Write the token whose id is the value of `key` as member `name`; nothing if the key is absent. */
 static int put_role(struct json_writer *json, const char *name, const char *key,
                     const struct vocabulary *vocabulary, struct err *err)
 {

@@ -452,7 +452,8 @@ static bool find_signs(const struct merge_reader *reader, struct json_cursor *at
             word_table_find_near(words, joined, words->form, &merge->id));
 }
 
-/* Add a merge of the form "Ġ t". If `end` is beyond the text, the byte after it ends the merge. */
+/* Add a merge of the form "Ġ t". If `end` is beyond the text, the byte that follows the text ends
+ * the merge. */
 static int add_text(struct merge_reader *reader, const char *text, size_t size, const char *end)
 {
     struct bpe_merge merge;

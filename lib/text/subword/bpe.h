@@ -46,7 +46,8 @@ struct bpe {
     struct arena arena;
 };
 
-/* Begin without merges; the words must stay valid. Call bpe_release also after a failure. */
+/* Begin a model without merges, for words that must stay valid. Call bpe_release also after a
+ * failure. */
 void bpe_init(struct bpe *bpe, const struct word_table *words);
 void bpe_release(struct bpe *bpe);
 
@@ -68,14 +69,16 @@ struct bpe_token {
     uint32_t start; /* byte offset in the piece */
     uint32_t end;
     uint32_t previous, next; /* indices of the adjacent tokens during joining */
-    uint32_t merge;          /* index of the merge with the next token, or BPE_NONE */
+    uint32_t merge;          /* index of the merge with the next token; BPE_NONE: none */
 };
 
-/* The tokens of a piece. Reuse it for many pieces: its memory grows to the longest piece's. */
+/* The tokens of a piece. Reuse it for many pieces: its memory grows to the size that the longest
+ * piece needs. */
 struct bpe_piece {
     struct bpe_token *tokens; /* array of `count` tokens */
     size_t count;
-    size_t dropped; /* number of characters that were dropped, even if only a byte was */
+    size_t dropped; /* number of dropped characters, including characters of which only one byte was
+                     * dropped */
     struct bpe_token dropped_first;
     uint64_t *queue; /* a binary heap of pairs, each a rank and the index of its left token */
     size_t queued;

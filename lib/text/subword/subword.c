@@ -220,7 +220,8 @@ struct word_part {
     size_t text_at, byte_at; /* the last position found: in the text, and in decoded bytes */
 };
 
-/* The position in the piece of a byte of the part; fast if the bytes ascend, as they mostly do. */
+/* The position in the piece of a byte of the part. Fast if calls ask for ascending bytes, as most
+ * do. */
 static inline size_t position_of(struct word_part *part, size_t byte)
 {
     if (!part->text)
@@ -313,8 +314,8 @@ static inline void offer(const struct subword *model, struct best_ways *ways, do
     *step = is_worse ? *step : id;
 }
 
-/* Offer the steps from a position: every entry that begins there and, if no entry is exactly its
- * first character, that character as unknown. Returns the position of the next character. */
+/* Offer the steps from position `at`: every entry that begins there and, if no entry is exactly the
+ * character there, this character as unknown. Returns the position of the next character. */
 static size_t take_steps(const struct subword *model, struct best_ways *ways, const char *bytes,
                          size_t size, size_t at)
 {

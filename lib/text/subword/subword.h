@@ -26,17 +26,17 @@ struct subword {
     uint32_t unknown; /* id of the unknown token; BPE_NONE: none, or the model is BPE, which uses
                        * bpe.unknown */
     struct bpe bpe;
-    bool (*joins)[SUBWORD_FRONTS]; /* BPE: by the byte before and the character: true if a piece
-                                    * must not be split between them; NULL: pieces are never
-                                    * split */
+    bool (*joins)[SUBWORD_FRONTS]; /* BPE: true if a piece must not be split between a byte (first
+                                    * index) and the character after it (second index); NULL: pieces
+                                    * are never split */
     struct word_trie trie;         /* for Unigram, WordPiece and words */
     const double *scores;          /* Unigram: scores of words by id */
     double unknown_score;
     bool fuses_unknown;
     bool is_single;         /* Unigram: sums are rounded to float32, as in SentencePiece */
     uint32_t byte_ids[256]; /* Unigram: ids of <0x00> to <0xFF> for byte fallback */
-    const struct word_table *vocabulary; /* Unigram, BPE: tokens get the ids of their texts in it;
-                                          * NULL: the ids of `words` */
+    const struct word_table *vocabulary; /* Unigram, BPE: vocabulary that gives tokens their ids, by
+                                          * their texts; NULL: tokens have the ids of `words` */
     bool has_codes;            /* Marian: a text may begin with a language's code, >>fra<< */
     uint32_t rest;             /* WordPiece: the node of the trie for the prefix ## */
     bool has_rests;            /* WordPiece: the trie has the node `rest` */
@@ -69,7 +69,8 @@ void subword_release(struct subword *model);
 int subword_encode_words(const struct subword *model, struct encoder *encoder,
                          const struct text_piece *piece, struct err *err);
 
-/* WordPiece: make the trie of the words, and find the node of the prefix of rests (##). */
+/* WordPiece: make the trie of the words, and find the node for the prefix (##) of tokens that
+ * continue a word. */
 int subword_find_rests(struct subword *model, const char *prefix, struct err *err);
 
 /* Set the ids of <0x00> to <0xFF>: BPE_NONE without byte fallback, or if the vocabulary lacks the

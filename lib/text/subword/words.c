@@ -124,9 +124,9 @@ static bool is_splittable(const struct word_scan *scan, const struct text_range 
     return scan->splittable[index / CHAR_BIT] >> index % CHAR_BIT & 1;
 }
 
-/* Find the longest entry at `start` that ends at a boundary, and not before the run does; or, if
- * `parts`, the longest entry after which the rest of the run can be split. If a token ended inside
- * a grapheme, entries may end anywhere in its rest, unless `parts`. */
+/* Find the longest entry at `start` that ends at a boundary, but not before the end of the run. If
+ * `parts`, find the longest entry after which the rest of the run can be split. If a token ended
+ * inside a grapheme, entries may also end anywhere in the rest of the grapheme, unless `parts`. */
 static bool find_longest(struct token *longest, const struct word_scan *scan, size_t start,
                          const struct text_range *run, bool parts)
 {
