@@ -4,8 +4,8 @@
  * ATLAS_SEGMENTS segments, whatever the number of shards. The results of each segment are saved in
  * a file, NN.part, at its end and after every STATE_TEXTS texts, for --resume. At the end the files
  * are merged in their order: shards give the same bits as a single run. The first segment contains
- * all texts of the warm-up. A process that begins with a later segment also runs the warm-up, but
- * only to set the intervals. */
+ * all texts of the warm-up. A process that begins with a later segment runs the warm-up only to set
+ * the intervals, unless it has read the intervals from a file. */
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
@@ -97,8 +97,9 @@ const struct command command_atlas = {
 /* --- the plan --------------------------------------------------------------------------------- */
 
 enum {
-    /* number of texts: a corpus with fewer keeps them all as examples, and the default warm-up has
-     * at least this many, unless the corpus or HELD_BYTES is too small */
+    /* number of texts of two tokens or more: an atlas of fewer texts keeps all as examples, except
+     * for HeadVis; the default warm-up has at least this many, unless the corpus has fewer or they
+     * need more than HELD_BYTES */
     TEXTS_FEW = 50,
     WARM_UP_MAX = 2000,
     WARM_UP_SHARE = 10,
@@ -450,7 +451,7 @@ static int remove_segments(struct atlas_state *own, struct err *err)
     return 0;
 }
 
-/* Clear the results of the segment, and begin the next segment that contains texts. */
+/* Clear the results of the current segment, and move on to the next segment that contains texts. */
 static void next_segment(struct atlas_state *own)
 {
     memset(own->sums.found, 0, head_sums_bytes(&own->heads.survey));

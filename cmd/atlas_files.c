@@ -1,4 +1,5 @@
-/* atlas_files.c: the tables, examples and settings of an atlas. */
+/* atlas_files.c: writes the folder of an atlas: its tables, examples and page, and atlas.json with
+ * the settings. */
 #include <stdio.h>
 #include <string.h>
 
@@ -30,7 +31,8 @@ static size_t count_heads(const struct atlas_state *own)
 }
 
 /* For each head, find the key tokens with the most weight, and the tokens that these key tokens
- * promote. */
+ * promote. With edits, or if the weights do not tell what a key token promotes (circuits_check), a
+ * note is printed, and own->promotions stays NULL. */
 static int promote(struct atlas_state *own, struct err *err)
 {
     struct viewer *viewer = &own->driver->session.viewer;

@@ -1,5 +1,6 @@
-/* atlas_page.c: writes the atlas as one HTML page that needs no network: styles and controls, the
- * data as JSON, and the script that draws them (lib/draw/page/atlas.js). */
+/* atlas_page.c: writes the atlas as an HTML page that needs no network: styles and controls, the
+ * data as JSON, and the script that draws them (lib/draw/page/atlas.js). If the page would be too
+ * large, the weights in each head's examples are in a script of their own. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -15,7 +16,8 @@ enum {
     SHARE_MAX = 255,
     KEY_MAX = 65535,
     ENTRY_BYTES = 3,
-    /* if the entries of all examples need more than about this many bytes, the page is split */
+    /* if the entries of all examples need more than about this many bytes, each head's entries are
+     * written to a script of their own */
     PAGE_BYTES = 10 << 20,
 };
 
@@ -110,7 +112,7 @@ bool atlas_page_is_split(const struct atlas_state *own)
 }
 
 /* Write the entries of an example in base64: for each query a count, then that many entries, each a
- * key (16 bits) and its weight (8 bits, in 255ths). */
+ * key (16 bits) and its weight (8 bits, in 255ths). Keys above KEY_MAX are left out. */
 static int put_entries(struct json_writer *json, const struct atlas_state *own,
                        const struct atlas_example *example, struct err *err)
 {

@@ -163,8 +163,8 @@ static int parse_options(struct bench_run *run, struct err *err)
     return precision_choose(&run->plan.precision, options->model.precision, err);
 }
 
-/* Find the models to measure: made from --shape; single heads, for --growth without a model;
- * otherwise the given model. */
+/* Find the models to measure: with --shape, new models of this shape; with --widths, or --growth
+ * without a model, new models of one head; otherwise the given model. */
 static int find_folder(struct bench_run *run, struct err *err)
 {
     const char *name = NULL;

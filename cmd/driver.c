@@ -14,7 +14,7 @@
 #include "lens/continuation.h"
 
 enum {
-    GROUP_TOKENS = 1024, /* texts that share a pass have at most this many tokens */
+    GROUP_TOKENS = 1024, /* texts that share a pass have at most this many tokens together */
     GROUP_TEXTS = 256,
     GROUPS_OF_THREAD = 4, /* largest number of groups per thread that are read at once */
     HELD_BYTES = 1 << 30, /* limit, in bytes, for the results of all threads in memory */
@@ -203,7 +203,7 @@ static int put_output(struct json_writer *json, const char *name, const struct d
 
 /* Write the log line of a failure, or of a result in a format other than JSON: the name of its
  * folder, or its bytes. The line of the first result also contains, as "next", the bytes that this
- * result would have after another. */
+ * result would have if it were not the first. */
 static int write_line(struct driver *driver, struct stream *out, const struct job *work,
                       const struct report *report, struct arena *arena, struct err *err)
 {
@@ -501,8 +501,8 @@ double driver_memory(const struct driver *driver)
                       : bytes + memory->during + memory->held;
 }
 
-/* Read all jobs once and add them to the totals. Refuse jobs that need more than the available
- * memory: otherwise the system would end the process after minutes. */
+/* Read all jobs once and add them to the totals. Except with --dry-run, refuse jobs that need more
+ * than the available memory: otherwise the system would end the process after minutes. */
 int driver_check(struct driver *driver, struct err *err)
 {
     struct survey *survey = &driver->survey;

@@ -48,7 +48,8 @@ struct examples_state {
     struct feature_total {
         size_t tokens; /* number of tokens at which the feature is active */
         double sum;
-    } * totals;    /* [channel_count] totals of the selected features */
+    } * totals;    /* [channel_count] totals of each selected feature; NULL: channels are searched,
+                    * not features */
     size_t tokens; /* number of tokens of all texts, without the tokens put before a text */
     const size_t *channels; /* [channel_count] indices of channels or features; NULL: all */
     size_t channel_count, layers, top, count;

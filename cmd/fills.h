@@ -60,7 +60,8 @@ void fills_release(struct fills *fills);
  * cells as well. */
 bool fills_are_merged(const struct fills *fills, const struct fill *cells);
 
-/* True if a blank cell of column `index` has the value of the cell above it. */
+/* True if a blank cell of column `index` has the value of the cell above it. `is_merged`: what
+ * fills_are_merged returned for the row of the cell. */
 bool fills_has(const struct fills *fills, size_t index, bool is_merged);
 
 /* Add the cells of a row, one for each column; the value of a blank cell is NULL. `line` is the

@@ -1,6 +1,6 @@
 /* generate.c: `attn-cli generate`: continues a text, token by token. In format text, the text is
- * printed while it grows, to standard output if tensors (--show) go to a file. Tensors, tables and
- * the results of a batch are written at the end. */
+ * written while it grows; if tensors (--show) go to a file, it is written to standard output.
+ * Tensors, tables and the results of a batch are written at the end. */
 #include <limits.h>
 #include <string.h>
 #include <unistd.h>
@@ -189,8 +189,8 @@ static bool is_broken(const struct growth *growth)
     return growth->typed && growth->typed->failure;
 }
 
-/* Generate the text. In format text, print it while it grows: to the output, or to standard output
- * if tensors go to a file. A batch does not print it. */
+/* Generate the text. Print it while it grows: in format text to the output or, if tensors (--show)
+ * go to a file, to standard output. A batch does not print it. */
 static int grow(struct growth *growth, struct err *err)
 {
     struct continuation *text = &growth->text;

@@ -625,7 +625,9 @@ static void note_material(const struct heads_state *own, const struct driver *dr
         print_note("measured on %s", origin);
 }
 
-/* Keep the result of a model after its last text. Write matrices, or the result of a batch. */
+/* After the last text of a model, unless each text has a result of its own, keep the result of the
+ * model. Write it now if it consists of matrices, or in a batch. With --composition, only write the
+ * scores of how heads compose. */
 static int end(void *state, struct driver *driver, struct err *err)
 {
     struct heads_state *own = state;

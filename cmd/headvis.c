@@ -4,8 +4,9 @@
  *     config.json, scatter_data.json, heads/L{layer}H{head}.json
  *     server_config.json, attributions/manifest.json      empty objects
  *
- * HeadVis's means include the first position of each text, ours do not: scores are scaled
- * by (N - n) / N for N tokens in n texts, and the first query, which only sees itself, is added. */
+ * HeadVis's means of self-attention, entropy and distance include the first position of each text,
+ * ours do not: these means are multiplied by (N - n) / N for N tokens in n texts, and the values of
+ * the first queries, which see only themselves, are added. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -171,7 +172,7 @@ static int write_config(struct stream *out, struct atlas_state *own, size_t head
 
 /* --- heads/L1H3.json -------------------------------------------------------------------------- */
 
-/* Write the text of a token, decoded without its neighbours. */
+/* Write the text of a token, decoded without its neighbours; without a tokenizer, its id. */
 static void put_token(struct json_writer *json, const char *name, const struct viewer *viewer,
                       uint32_t id, struct err *err)
 {

@@ -269,9 +269,10 @@ static size_t words_of(const struct weights *weights, size_t tokens, size_t *unr
     return words;
 }
 
-/* Add the memory that `score` needs in one thread, or `run` if the model gives no probabilities of
- * words. It consists of the process with its tokenizer, the weights, and the larger of the pass and
- * the logits that come after it. Only logits read, and pack, the matrix that makes logits. */
+/* Add facts about the memory that `score` needs in one thread, or `run` if the model gives no
+ * probabilities of words. This memory holds the process with its tokenizer, the weights, and the
+ * larger of the pass and the logits that come after it. Only logits read, and pack, the matrix that
+ * makes logits. */
 static void tell_memory(struct info *info, struct viewer *viewer, size_t tokens)
 {
     const struct config *c = &viewer->model.config;

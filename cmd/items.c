@@ -277,7 +277,7 @@ static const char *name_of_field(const struct items *items, size_t field)
                                                     : known_columns[field].name;
 }
 
-/* Add a cell that is not blank to the survey of the table. */
+/* Add the text of a cell to the survey of the table. */
 static int survey_cell(struct items *items, size_t field, const char *text, size_t line,
                        struct err *err)
 {
@@ -365,8 +365,8 @@ static int check_fills(const struct items *items, struct err *err)
 
 /* Make the items. An item is a line of text or a row of a table that is not blank; with
  * ITEMS_KEEP_BLANK, also a blank row that comes before the last row that is not blank; with --by,
- * neighbouring rows with the same values. Numbers include blank rows. Errors in a row are reported
- * when the item is read. */
+ * neighbouring rows with the same values in the columns of --by. The numbers of items count blank
+ * rows. Errors in a row are reported when the item is read. */
 static int find_rows(struct items *items, struct err *err)
 {
     const bool of_csv = items->kind == ITEMS_CSV, by = items->by.count;

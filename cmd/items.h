@@ -6,7 +6,8 @@
  *
  * The ending of the name (.txt, .jsonl, .csv, .tsv) gives the kind of a file. Without one of these
  * endings, the first line gives the kind, unless the whole file is one text: an object begins
- * JSONL, and a header of several columns, one of which the command reads, begins CSV.
+ * JSONL, and a header of several columns, one of which the command reads, begins CSV. `score` also
+ * reads a test suite, a .json file (stimuli.h).
  *
  * Columns that the command reads belong to the item and replace the option of the same name; all
  * other columns that have a name are copied to the output. A misspelt name of a column that the
@@ -183,6 +184,7 @@ int items_blame(const struct items *items, size_t index, struct err *err);
 /* Print why an item failed, unless the last printed failure had the same reason. */
 void items_print_failure(struct items *items, size_t index, const char *message);
 
-/* If some items failed while the command continued, fail with a summary. */
+/* If some items failed while the command continued, fail with a summary. `how`: "failed" or "would
+ * fail"; `first`: message of the first failure. */
 int items_check_failed(size_t failed, size_t items, const char *how, const char *first,
                        struct err *err);

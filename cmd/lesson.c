@@ -125,8 +125,9 @@ static const char *find_section(const char *text, long number, bool in_html)
     return found ? found : text + strlen(text);
 }
 
-/* The picture of a curve with points. An axis has UNIT pixels for 1: x goes from LEFT to RIGHT,
- * with DOTS points of the curve for each 1. */
+/* The picture of a curve, in pixels: (0, 0) is at ORIGIN_X, ORIGIN_Y, and a step of 1 has UNIT
+ * pixels on both axes. x goes from LEFT to RIGHT; the curve is drawn through DOTS points per step
+ * of 1. */
 enum { UNIT = 44, ORIGIN_X = 142, ORIGIN_Y = 76, LEFT = -3, RIGHT = 2, DOTS = 20 };
 
 /* Write an activation with points at the numbers that follow its name: "gelu_new 0.9289". */

@@ -105,7 +105,7 @@ static size_t runs_of(const struct page_state *own)
 enum {
     DEFAULT_BYTES = 1000000, /* limit for bytes of exact tensors in the page, without --explain */
     LARGE_BYTES = 10000000,  /* if a live page has more bytes, a note is printed */
-    ORIGINS_MOST = 256,      /* maximum number of scores of a text that are split */
+    ORIGINS_MOST = 256,      /* maximum number of scores of a text that are split into parts */
     /* estimated bytes in the page for each split score, without the grids of its parts */
     ORIGIN_BYTES = 600,
 };
@@ -420,8 +420,9 @@ static int split_score(struct page_run *run, struct page_origin *origin,
     return 0;
 }
 
-/* For the heads to explain, split the strongest score of each query into parts, unless there are
- * too many scores. */
+/* For the heads to explain, split the strongest score of each query into parts, once less the mean
+ * score and once as it is. Nothing is split with edits, in a lesson or a live page, if there are
+ * too many scores or, without --explain, if it would take long. */
 static int find_origins(struct page_run *run, struct err *err)
 {
     const struct report *explained = run->facts.explained;
@@ -688,7 +689,8 @@ static double products_of(const struct page_run *run)
     return tokens * ((double)config_layers(config) * layer + words);
 }
 
-/* Find the effect of each head and of each token on the prediction, if that is cheap. */
+/* Find the effect of each head and of each token on the prediction, if that is cheap and there are
+ * no edits. */
 static int find_effects(struct page_run *run, struct err *err)
 {
     const struct config *config = &run->viewer->model.config;

@@ -455,8 +455,8 @@ const char *positions_tokens(void *context, bool of_source, const char *position
     return list_to_tokens(&value, &scope) ? NULL : value;
 }
 
-/* Replace the words in --key by positions: of a key, and of another key after the colon: `it:they`
- * or `it:mean`. */
+/* Replace the words in --key by positions of tokens: the key and, after a colon, another key, as in
+ * `it:they`. In `it:mean` and `it:weights`, what follows the colon stays as it is. */
 static int resolve_key(const char **value, struct scope scope)
 {
     const char *colon = *value ? strchr(*value, ':') : NULL;

@@ -761,9 +761,9 @@ static void compare_pair(struct score_total *total, double bad)
 }
 
 /* Make the report of an item. `total` is the sum over its text, or over the tokens or words of
- * --query. With --unigrams it includes the log-probability of the words by their frequencies and,
- * for a pair, the same of the bad text. `rows` contains this total, or a row for each continuation
- * or region; a region without tokens has a row only in a suite. */
+ * --query. With --unigrams, it also has the log-probability of the words by their frequencies; for
+ * a pair, it also has the log-probability of the bad text. `rows` contains this total, or a row for
+ * each continuation or region; a region without tokens has a row only in a suite. */
 static int report_item(const struct score_state *task, struct job *job, struct arena *arena,
                        struct err *err)
 {

@@ -603,8 +603,8 @@ int token_option_read(long long *id, const struct viewer *viewer, const char *op
     return 0;
 }
 
-/* True if `text` ends in a letter, a digit or one of .,;:!? and a space before `more` gives it
- * other tokens, but not a larger number of tokens. */
+/* True if `text` ends in a letter, a digit or one of .,;:!?, `more` begins with a letter, and a
+ * space before `more` changes its first token to a word with a space, but adds no tokens. */
 bool lacks_space(const struct tokenized *text, const char *more, const struct tokenizer *tokenizer,
                  struct arena *arena)
 {

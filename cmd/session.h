@@ -1,5 +1,6 @@
-/* session.h: an open model with the mechanism, edits and tokenizer that the options ask for. The
- * driver opens a session for each setting; other commands may open their own.
+/* session.h: an open model, with the mechanism, edits and tokenizer that the options ask for. The
+ * driver opens a session for each setting (sweep.h); commands that do not run jobs through the
+ * driver open their own.
  *
  *     struct session session = {.options = options};
  *     if (items_open(&items, options, 0, ITEMS_SOME, err) || session_begin(&session, err) ||
@@ -76,7 +77,8 @@ struct session {
     struct dictionary *dictionaries; /* [dictionary_count] dictionaries of --sae */
     size_t dictionary_count;
     struct edit_list edits;
-    struct edit_store *store; /* values for edits that settings of a sweep share; NULL: none */
+    struct edit_store *store; /* values of edits, shared by the settings of a sweep; NULL: not
+                               * shared */
     bool adds_beginning;      /* --special auto found a token to put before texts */
     const char *token; /* value of explain's --query for the last text of session_read_items, with
                         * @NAME as a position */

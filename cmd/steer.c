@@ -1,5 +1,6 @@
-/* steer.c: `attn-cli steer`: computes the mean difference of a tensor between two sets of texts, as
- * a vector for each layer that --edit adds. */
+/* steer.c: `attn-cli steer`: computes vectors that --edit adds to a tensor: for each layer, the
+ * difference between the tensor's means over two sets of texts; with --feature, the direction of a
+ * feature in one layer. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -34,8 +34,8 @@ static int compare_items(const void *a, const void *b)
     return compare_by_numbers(&one->entry.name, &other->entry.name);
 }
 
-/* Check the shape of an array of one layer or, if it is the only array, of several layers. Set
- * file->heads and file->tokens, and add the layers to file->layers. */
+/* Check the shape of an array. With five axes, or with four if it is the only array, it has several
+ * layers; otherwise one. Set file->heads and file->tokens, and add the layers to file->layers. */
 static int read_shape(struct weights_file *file, const char *name, const size_t *shape, size_t rank,
                       bool is_only)
 {

@@ -332,8 +332,8 @@ struct showing {
     struct attn_model *model;
     const struct attn_request *request;
     size_t first;           /* index of the first text of the pass */
-    struct capture capture; /* copies the selected heads of one tensor at a time; not used if all
-                             * heads are selected */
+    struct capture capture; /* copies the selected heads of one tensor at a time; no tensor is
+                             * copied if all heads are selected */
     struct arena tensor;
 };
 

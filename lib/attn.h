@@ -19,15 +19,16 @@
  *     attn_ids_free(&ids);
  *     attn_close(model);
  *
- * A model and its caches serve one call at a time. A second call, from a sink or another thread, is
- * refused with status 2, except attn_token_text, attn_count, attn_cache_count and closing. Several
- * threads may each use a model at once; results do not depend on the number of threads.
+ * A model runs one call at a time, including the calls of its caches and dictionaries. A second
+ * call, from a sink or another thread, is refused with status 2, except attn_token_text,
+ * attn_count, attn_cache_count, attn_dictionary_count and closing. Several threads may each use a
+ * model of their own at once; results do not depend on the number of threads.
  *
  * Model files are mapped into memory. If a file is truncated while its model is open, calls on the
  * model fail with status 3: "'tiny/model.safetensors' became shorter while it was being read". To
- * detect this, the first attn_open sets a SIGBUS handler, which stays until the last model and the
- * last cache are closed. It passes other faults to the previous handler. A SIGBUS handler that the
- * program sets later must call the handler that it replaced.
+ * detect this, the first attn_open sets a SIGBUS handler, which stays until the last model, cache
+ * and dictionary are closed. It passes other faults to the previous handler. A SIGBUS handler that
+ * the program sets later must call the handler that it replaced.
  *
  * A program that was linked with libattn.so.0.N runs with every later 0.N.M: functions keep names,
  * arguments and meaning, structs keep size and fields; 0.N.M may only add functions. The next 0.N
@@ -57,19 +58,21 @@ struct attn_error {
 
 struct attn_model;
 
-/* Open a model folder, a .gguf file, or a bundled model by name (NULL: the default), with up to 256
- * threads (0: one per processor). Returns NULL with `error` on failure; `error` may be NULL in all
- * calls. Closing NULL does nothing. The memory is freed after the model's last call and cache. */
+/* Open a model by name with up to 256 threads (0: one per processor). As for attn-cli --model, the
+ * name is a folder, a .gguf file, a bundled model (NULL: the default) or a model in the cache of
+ * the Hugging Face Hub. Returns NULL with `error` on failure; `error` may be NULL in all calls.
+ * Closing NULL does nothing. The memory is freed after the last call, cache and dictionary. */
 struct attn_model *attn_open(const char *name, size_t threads, struct attn_error *error);
 void attn_close(struct attn_model *model);
 
 /* Limit the memory of packed matrices to `bytes` (0: pack nothing; default: SIZE_MAX). Packing
  * saves time and does not change results. The second call that runs texts packs the matrices that
- * it uses, and so does each later call. Calls with one token for each text do not count. A first
- * call with several texts and many tokens also packs. Packed copies need four bytes for each number
- * (0.6 to 1.3 bytes for quantised matrices), and together at most half of the memory that is free
- * at the second call. Other matrices are used as they are in the file. Call this function before
- * the second call. Returns 0, or -1 with `error`. */
+ * it uses, and so does each later call. Calls with one token for each text do not count, but from
+ * the third call with a single token on, quantised matrices are packed. A first call with several
+ * texts and many tokens also packs. Packed copies need four bytes for each number (0.6 to 1.3 bytes
+ * for quantised matrices), and together at most half of the memory that is free at the second call.
+ * Other matrices are used as they are in the file. Call this function before the second call.
+ * Returns 0, or -1 with `error`. */
 int attn_set_packing(struct attn_model *model, size_t bytes, struct attn_error *error);
 
 /* The ids of a text's tokens, and their bytes [starts, ends). No call reads the `starts`, `ends`
@@ -137,9 +140,9 @@ struct attn_tensor {
     size_t stride[ATTN_AXES_MAX];
     const char *axes[ATTN_AXES_MAX]; /* "head", "kv_head", "copy", "query", "key", "token",
                                       * "channel", "expert", "dim", "key_dim" or "word" */
-    const size_t *heads; /* [shape[0]] indices of the heads or kv_heads on the first axis; NULL if
-                          * the tensor has no such axis, is a weight of the model, or has several
-                          * heads and is passed to the function of an attn_value */
+    const size_t *heads; /* [shape[0]] indices of the heads, kv_heads or copies on the first axis;
+                          * NULL if the tensor has no such axis, is a weight of the model, or has
+                          * several heads and is passed to the function of an attn_value */
     size_t text;         /* index of the tensor's text in attn_run_all */
     size_t first[ATTN_AXES_MAX]; /* for the function of an attn_value: where the tensor begins on
                                   * each axis of the whole tensor */
@@ -176,8 +179,8 @@ struct attn_value {
 struct attn_request {
     const char *show;   /* "weights,context" or "all", as in attn-cli run --show; NULL: "weights" */
     const char *layers; /* indices such as "0,3-5", "-1" or "all"; NULL: all layers */
-    const char *heads;  /* indices of query heads, in the form of `layers`; selects their keys and
-                         * values as well */
+    const char *heads;  /* indices of query heads, written like `layers`; their keys and values are
+                         * selected as well; NULL: all heads */
     int (*sink)(void *context, const struct attn_tensor *tensor); /* a result other than 0 ends the
                                                                    * pass */
     void *context;                                                /* passed to the sink; may
@@ -220,7 +223,8 @@ struct attn_logit {
  * are not passed. "attention_gradient" is weights times gradient. With "embedding", "token_rows"
  * comes last: the gradients of the scaled rows of the token table; with "source_embedding",
  * "source_token_rows" in the same way. *value is set to the sum, unless `value` is NULL. Returns 0,
- * or -1 with `error`: unsupported (4) for models without logits, and for requests with edits or an
+ * or -1 with `error`: unsupported (4) for models without logits or with parts that have no
+ * gradients, such as mixers, for tensors without a gradient, and for requests with edits or an
  * attention. */
 int attn_gradient(struct attn_model *model, const struct attn_ids *ids,
                   const struct attn_request *request, const struct attn_logit *logits, size_t count,
@@ -234,7 +238,7 @@ int attn_score(struct attn_model *model, const struct attn_ids *ids, float *logp
                struct attn_error *error);
 
 struct attn_token_score {
-    float logprob, entropy; /* in nats; NaN: the token has no score */
+    float logprob, entropy; /* in nats; NaN: there is none; a mask token has only an entropy */
     size_t rank;            /* rank of the token among all tokens: 1 is the most likely; 0: the
                              * token has no score */
 };
@@ -328,11 +332,11 @@ void attn_dictionary_close(struct attn_dictionary *dictionary);
 
 /* Run a command of attn-cli that reads texts, given as a NULL-terminated list of words, such as
  * {"lens", "Life is short", "--format=csv", NULL}: lens, attribute, patch, heads, compare, steer,
- * examples, run, score, generate, explain, page or tokenize; or help. The sink is called once with
- * what the program would print, as bytes that are not 0-terminated; with --output a file is
- * written. Edits may use `values` by name. The command opens the model that it names; standard
- * input is not read. Exit status 1, such as for a comparison with differences, is not an error.
- * Only one report can run at a time: others are refused with status 2. */
+ * examples, features, atlas, run, score, generate, explain, page or tokenize; or help. The sink is
+ * called once with what the program would print, as bytes that are not 0-terminated; with --output
+ * a file or folder is written. Edits may use `values` by name. The command opens the model that it
+ * names; standard input is not read. Exit status 1, such as for a comparison with differences, is
+ * not an error. Only one report can run at a time: others are refused with status 2. */
 int attn_report(const char *const *words, const struct attn_value *values, size_t value_count,
                 int (*sink)(void *context, const char *bytes, size_t size), void *context,
                 struct attn_error *error);

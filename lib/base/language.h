@@ -1,4 +1,4 @@
-/* language.h: texts of explanations and figures in Chinese.
+/* language.h: Chinese texts of explanations, figures, matrices and the errors of `lesson`.
  *
  *     buf_format(out, say(language, " · layer %d"), layer);
  */

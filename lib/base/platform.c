@@ -105,9 +105,10 @@ static size_t number_in(const char *path, const char *form)
     return found;
 }
 
-/* The bytes of memory that the limit of a control group leaves. SIZE_MAX: there is no limit, or it
- * is unknown. `first`: the group is of version 1, with files in /sys/fs/cgroup/memory. Pages of
- * files do not count: the system can drop them. */
+/* The bytes of memory that the limit of a control group leaves; the limit itself if the group's use
+ * of memory is unknown. SIZE_MAX: there is no limit, or it is unknown. `first`: the group is of
+ * version 1, with files in /sys/fs/cgroup/memory. Pages of files do not count: the system can drop
+ * them. */
 static size_t left_of_group(const char *group, bool first)
 {
     static const char *const files[2][4][2] = {

@@ -272,8 +272,10 @@ struct bench {
     size_t point_count;
     struct bench_task *tasks;
     size_t task_count;
-    struct bench_work *limits; /* limits in each round; at the end, the first has the medians */
-    struct arena arena;        /* freed after the result is made */
+    /* [rounds] measured speed limits of the machine, per second; summarise() replaces the first
+     * element by the medians */
+    struct bench_work *limits;
+    struct arena arena; /* freed after the result is made */
 };
 
 /* --- passes ----------------------------------------------------------------------------------- */
@@ -538,7 +540,7 @@ static int prepare(struct bench *bench, struct arena *arena, struct err *err)
 /* Measure all tasks. The time in a round is the time of its fastest pass: other processes only slow
  * passes down. A task's first two passes are not counted: the first packs weights and finds the
  * memory size that a pass needs; the second allocates that size as one piece, which later passes
- * reuse. */
+ * reuse. With `ways`, the first pass in each later round is not counted either. */
 static int measure(struct bench *bench, struct err *err)
 {
     const struct bench_plan *plan = bench->plan;

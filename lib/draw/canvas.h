@@ -52,7 +52,7 @@ struct stroke {
 struct cells {
     size_t rows, columns;
     unsigned char *levels; /* [rows, columns] levels; 0: the cell is empty */
-    float *values;         /* [rows, columns] values behind the levels; NULL: none */
+    float *values;         /* [rows, columns] the values that the levels show; NULL: none */
 };
 
 /* The commands of a figure are function pointers, which svg_begin or tex_begin sets. */

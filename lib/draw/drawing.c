@@ -85,8 +85,9 @@ static int start(pid_t *pid, const char *const arguments[], FILE *const streams[
     return failure;
 }
 
-/* Run a program and wait for it to end; `in` may be NULL. If the program fails, the error message
- * contains the first line of its stderr, or the signal that killed it. */
+/* Run a program and wait for it to end. If `in` is NULL, the program reads the stdin of this
+ * process. If the program fails, the error message contains the first line of its stderr, or the
+ * signal that killed it. */
 static int run(const char *const arguments[], FILE *in, FILE *out, struct err *err)
 {
     char remark[REMARK_BYTES];

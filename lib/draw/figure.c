@@ -146,8 +146,8 @@ static bool is_alike(const struct array *a, const struct array *b)
     return strcmp(a->name, b->name) == 0;
 }
 
-/* Collect the sheets of all tensors that are like tensor number `first`, and mark these tensors in
- * `taken`. */
+/* Collect the sheets of all tensors that have the same site or name as tensor `first`, and mark
+ * these tensors in `taken`. */
 static int gather(struct section_sheets *what, const struct report *report, size_t first,
                   bool *taken, const struct figure_form *form, struct arena *arena, struct err *err)
 {

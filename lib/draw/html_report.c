@@ -1,7 +1,8 @@
 /* html_report.c: writes reports as one interactive page that needs no network. A page contains
  * styles and controls, then JSON for each text, then the script that draws it; everything but the
  * data is in page/. Every < in the data is escaped, so no token can close an element. A live page
- * also contains the engine and the model's files in base64. */
+ * also contains the engine and the model's files in base64. Tables with their working are left to
+ * working_html.c. */
 #include <string.h>
 
 #include "base/file.h"

@@ -1,7 +1,7 @@
 /* page.h: interactive pages. page_data.c writes the JSON of a text: its tensors, and the facts that
  * the caller provides (cmd/page.c, lib/live); html_report.c writes the page around it.
  *
- *     struct page_facts facts = {.config = &model.config, .sentence = &pair.sentence, .mask = -1};
+ *     struct page_facts facts = {.config = &model.config, .text = &pair.text, .mask = -1};
  *     struct layout layout = {.page = &facts};
  *     format_html.write(&stream, &report, &layout, err);
  *

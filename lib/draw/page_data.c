@@ -1,4 +1,4 @@
-/* page_data.c: the JSON of a text in a page. */
+/* page_data.c: writes the JSON of a text in a page, and data in base64 and text for its HTML. */
 #include "draw/page.h"
 
 #include <math.h>

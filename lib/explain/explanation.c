@@ -40,8 +40,8 @@ static enum site source_site(const struct config *config)
                                            : SITE_OF(BRANCH_SOURCE, site_of_logits(config));
 }
 
-/* True for models with a single stack, whose layers have more than attention, which are explained
- * to the end of the layer. */
+/* True for models with a single stack whose layers have more than attention: their explanations go
+ * on to the end of the layer. */
 static bool is_decoder(const struct config *config)
 {
     return config->kind != MODEL_ATTENTION && !has_encoder(config);

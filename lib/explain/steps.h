@@ -93,7 +93,8 @@ const float *trace_row(const struct trace *trace, enum site site);
 const float *trace_row_of_head(const struct trace *trace, enum site site, size_t head);
 
 /* Return the site `id` of a sublayer. A sublayer that is not in an attention branch, such as the
- * low-rank branch, has sites of its own except SITE_RESID_POST; for others, `id` is returned. */
+ * low-rank branch, has sites of its own except SITE_RESID_POST; in all other cases, `id` itself is
+ * returned. */
 static inline enum site step_site(const struct sublayer *s, enum site id)
 {
     return s->branch >= ATTENTION_BRANCHES && id != SITE_RESID_POST ? SITE_OF(s->branch, id) : id;

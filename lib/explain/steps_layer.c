@@ -17,8 +17,8 @@ static struct named_vector row_of(const struct trace *trace, enum site site)
 
 /* --- output of the attention ------------------------------------------------------------------ */
 
-/* Set the rows of the table: `count` rows named by `prefix` and their number (`numbers` NULL: 0, 1,
- * …) and, unless it is NULL, a row `last`. */
+/* Set the rows of the table: `count` rows, each named by `prefix` and its item of `numbers` (NULL:
+ * its index), then a row named `last`, unless `last` is NULL. */
 static void name_rows(struct builder *builder, const char *prefix, const size_t *numbers,
                       size_t count, const char *last)
 {
@@ -30,8 +30,8 @@ static void name_rows(struct builder *builder, const char *prefix, const size_t 
         rows[count] = builder_label(last);
 }
 
-/* Show each head's contribution and the bias, with their sum below. Terms are added in the order of
- * the pass: y [C] = context [dv] · the head's rows of W_O. */
+/* Show each head's contribution to the output, which is its context [dv] times its rows of W_O, and
+ * the bias, with their sum below. Terms are added in the order of the pass. */
 static void show_shares(struct builder *builder)
 {
     const struct trace *trace = builder->trace;
@@ -120,7 +120,8 @@ void step_output(struct builder *builder, const struct trace *trace)
 
 /* --- the residual stream and its norms -------------------------------------------------------- */
 
-/* Return the stream that enters a sublayer; for the first sublayer, h or, if no norm follows, x. */
+/* Return the stream that enters a sublayer. At the first sublayer, it is named h or, if no norm
+ * follows, x. */
 static struct named_vector stream_of(const struct trace *trace, size_t index)
 {
     if (index > 0)
@@ -600,7 +601,7 @@ void step_mlp_out(struct builder *builder, const struct trace *trace)
                                                : "W_down");
 }
 
-/* Explain the narrow vector of a low-rank branch, whose gate is the identity. */
+/* Explain the narrow vector of a low-rank branch, which has no activation function. */
 void step_branch(struct builder *builder, const struct trace *trace)
 {
     show_product(builder, input_of(trace, builder->sublayer), SLOT_UP, "W_left");
@@ -651,8 +652,9 @@ static float *take_entering(struct builder *builder)
     return builder->err->kind ? NULL : copies;
 }
 
-/* Show a table with a row for each copy of the stream: its vector `from`, its `count` numbers
- * (`values` NULL: none), and its vector `to`. */
+/* Show a table with a row for each copy of the stream: its vector in `from`, its `count` numbers in
+ * `numbers` (`count` 0: one number), and its vector in `to`. Without values, `numbers` is left
+ * out. */
 static void show_copies(struct builder *builder, struct named_vector from,
                         struct named_vector numbers, size_t count, struct named_vector to)
 {

@@ -4,7 +4,7 @@
  *
  *     struct dump dump;
  *     if (dump_open(&dump, "theirs.safetensors", err)) ...
- *     dump_floats(numbers, &dump.items[0]);
+ *     dump_floats(numbers, &dump.items[0], err);
  *     dump_release(&dump);
  */
 #pragma once

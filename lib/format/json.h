@@ -19,7 +19,8 @@
 
 struct folder;
 
-/* Limits of a tree; larger tables are read with a cursor. */
+/* Limits of a document that json_parse reads into a tree; larger documents are read with a
+ * cursor. */
 enum {
     JSON_DEPTH_MAX =
         512, /* maximum nesting of arrays and objects, also for a cursor; cJSON's limit is 1000 */

@@ -1,6 +1,6 @@
-/* npy.h: NumPy's format of a file with one array: writes version 1.0, float32, C order, with data
- * aligned to 64 bytes; reads versions 1 to 3, float16, bfloat16, float32 or float64, C or Fortran
- * order.
+/* npy.h: NumPy's .npy format, a file with one array. Arrays are written as version 1.0, float32, in
+ * C order, with the data aligned to 64 bytes; a text is written as an array of type `<U`. Versions
+ * 1 to 3 are read, of float16, bfloat16, float32 or float64, in C or Fortran order.
  *
  *     struct npy array;
  *     if (npy_read(&array, "steer.npy", &arena, err)) ...

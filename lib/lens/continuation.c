@@ -136,8 +136,8 @@ static void apply_rules(float *scores, const struct continuation *text, const ui
     }
 }
 
-/* Allocate room for all tokens, and copy the prompt's tokens and text. If the prompt has ids alone,
- * its text is made from them. */
+/* Allocate room for all tokens, and copy the prompt's tokens and text. If the prompt has only
+ * ids, its text is made from them. */
 static int begin_text(struct continuation *text, const struct tokenized *prompt, struct err *err)
 {
     text->capacity = continuation_capacity(text->viewer, &text->generation, prompt->count);
@@ -383,8 +383,9 @@ static void keep_ended(struct beam_search *search, const struct beam_candidate *
     last.ids[search->count] = candidate->id;
 }
 
-/* True if the beam search goes on: there are fewer than `width` finished texts or, by the model's
- * rule for early stopping, a live beam may still become better than the worst of them. */
+/* True if the beam search goes on: a beam is live, the text has room for another token, and either
+ * fewer than `width` texts are finished or, by the model's rule for early stopping, a live beam may
+ * still become better than the worst of them. */
 static bool may_improve(const struct beam_search *search)
 {
     const struct continuation *text = search->text;
@@ -400,7 +401,7 @@ static bool may_improve(const struct beam_search *search)
                last->total;
 }
 
-/* Extend the beams by the most likely candidates of a step, and keep the texts that end here. */
+/* Extend the beams by the most likely candidates of a step, and keep the texts that end in it. */
 static int choose(struct beam_search *search, struct err *err)
 {
     const struct continuation *text = search->text;

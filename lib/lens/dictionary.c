@@ -179,7 +179,7 @@ static void keep_active(const struct dictionary *d, float *p, struct ranked_feat
     }
 }
 
-/* p [T, count] = W_enc x₁ + b_enc. */
+/* Compute the pre-activations p [T, count] = W_enc x + b_enc of normalised rows x [T, in]. */
 static void multiply(const struct dictionary *d, struct machine *machine, struct matrix p,
                      struct matrix x)
 {
@@ -341,8 +341,8 @@ int feature_edit_check(const struct dictionary *dictionary, const char *words, s
                                  site_name(dictionary->site_out));
 }
 
-/* Copy a row of a block, whose heads may be apart in memory, to a dense row, or back
- * (`to_block`). */
+/* Copy a row of a block, whose heads may be apart in memory, to a dense row or, if `to_block`,
+ * back. */
 static void copy_row(float *dense, const struct edit_block *block, size_t row, bool to_block)
 {
     for (size_t head = 0; head < block->heads; head++) {

@@ -3,10 +3,14 @@
  * and Goodfire publish them. All are read into one description:
  *
  *     x₁ = scale_in · norm(x) - b_in
- *     p  = W_enc x₁ + b_enc                                 s = p · rank, or p without one
- *     active: s > 0 and, by the kind, s > threshold; s among the k largest; …
- *     f  = p of the active features, or s if `ranked`       gated: see ACTIVE_GATED
- *     y  = norm⁻¹((Σ f · (finetune) / (rank if ranked) · W_dec + b_out) / scale_out) + W_skip x
+ *     p  = W_enc x₁ + b_enc
+ *     s  = p · rank                          the number by which features are compared
+ *     f  = s if `ranked`, else p             for active features; 0 for all others
+ *     u  = finetune / rank if `ranked`, else finetune
+ *     y  = norm⁻¹((Σ f · u · W_dec + b_out) / scale_out) + W_skip x
+ *
+ * enum active says which features are active; ACTIVE_GATED has an f of its own. Unless `restores`,
+ * norm⁻¹ changes nothing.
  *
  *     struct dictionary dictionary;
  *     struct dictionary_request request = {.path = "sae", .layer = -1};
@@ -56,7 +60,8 @@ struct dictionary {
     bool restores; /* the normalisation of x is undone in y */
     bool ranked;
     bool keeps_negative; /* ACTIVE_TOPK: features below 0 may be active */
-    bool centers;        /* x is encoded without its mean over channels, which is added to y */
+    bool centers;        /* x is encoded without its mean over channels; if `restores`, the mean is
+                          * added to y */
     bool may_center;     /* the files do not say if rows were centered in training */
     bool knows_begin,
         begins;        /* `knows_begin`: the files say if training texts began with a special token;
@@ -79,7 +84,8 @@ struct dictionary_request {
     int layer;        /* -1: the layer that the files state */
     const char *site; /* SITE or SITE:OUTPUT, also normalized_1 and normalized_2 (of_direction);
                        * NULL: as the files say */
-    double scale;     /* factor by which x is multiplied; 0: as the files say */
+    double scale;     /* factor of x, used only for SAELens's norm expected_average_only_in; 0: as
+                       * the files say */
     long long k;      /* number of active features of a token; 0: as the files say */
     enum dictionary_center { CENTER_AS_READ, CENTER_ON, CENTER_OFF } center;
 };
@@ -89,8 +95,8 @@ struct dictionary_request {
 int dictionary_request_read(struct dictionary_request *request, const char *text,
                             struct arena *arena, struct err *err);
 
-/* Call `use` with the path of each file that dictionary_read reads for a request with this text; a
- * bundled dictionary has no files. */
+/* Call `use` with the paths of the config and of the tensors that dictionary_read reads for a
+ * request with this text; a bundled dictionary has no files. */
 int dictionary_files(const char *text, int (*use)(void *context, const char *path, struct err *err),
                      void *context, struct arena *arena, struct err *err);
 

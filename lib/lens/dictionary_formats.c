@@ -189,8 +189,8 @@ static const struct setting_row {
     {TRACER, "model_kind", "transcoder_set"},
 };
 
-/* Hooks of formats that state them only in the names of folders: a word of the path, and the hooks
- * of the input and the output (`output` NULL: as the input). */
+/* The hooks that a word of the folder's path stands for, if the config does not name them. `output`
+ * NULL: the output has the hook of the input. */
 static const struct path_row {
     enum format_bit format;
     const char *word, *input, *output;
@@ -206,8 +206,8 @@ static const struct path_row {
     {GEMMA_2, "mlp_out", "blocks.%ld.hook_mlp_out"},
 };
 
-/* The site of each hook of TransformerLens, and of the input or output of modules in Hugging Face's
- * transformers. */
+/* The sites of the known hooks of TransformerLens, and of inputs and outputs of modules in Hugging
+ * Face's transformers. */
 static const struct hook_row {
     const char *name;
     enum site site, with_post_norms; /* `with_post_norms`: the site in models that normalise the
@@ -617,8 +617,8 @@ static int parse_site(struct hook *hook, const char *name, size_t size, struct e
                            (int)size, name);
 }
 
-/* Find the hooks of input and output by the config, the path or the layer. hooks[0] is
- * NULL if the hook is unknown, hooks[1] if the output has the same hook. */
+/* Find the hooks of input and output by the config, the path or the layer. hooks[0] is NULL if the
+ * input's hook is unknown, hooks[1] if the output has the hook of the input. */
 static int find_hooks(const struct sae_reader *r, const char *hooks[2])
 {
     static const char *const names[][2] = {{"hf_hook_name", "hf_hook_name_out"},
@@ -766,7 +766,7 @@ static int take_saelens_norm(const struct sae_reader *r)
     return 0;
 }
 
-/* Read the factors of features that SAELens learned in fine-tuning, after all other weights. */
+/* Read the factor of each feature that SAELens learned in a final fine-tuning. */
 static int take_saelens_finetune(const struct sae_reader *r)
 {
     struct dictionary *d = r->d;

@@ -124,8 +124,8 @@ static struct edit_axis layer_axis(struct edit_reader *reader)
                               &reader->edit.layers};
 }
 
-/* Set `*heads` and `*columns` to the numbers of heads and columns that all layers of the edit have:
- * the minimum over the layers that it has named so far. */
+/* Set `*heads` and `*columns` to the smallest numbers of heads and columns among the edit's layers:
+ * the layers that it has named so far or, if it has named none, all. */
 static void common_sizes(const struct edit_reader *reader, size_t *heads, size_t *columns)
 {
     const struct edits one = {&reader->edit, 1};
@@ -516,7 +516,8 @@ static struct file_value split_file(char sign, const char *text)
     return value;
 }
 
-/* Read [NUMBER *] FILE, or a value of the calling program. Returns 1 if `text` is neither. */
+/* Read [NUMBER *] FILE or DICTIONARY#FEATURE, or a value of the calling program. Returns 1 if
+ * `text` is none of these, or if the sign is `*`. */
 static int read_file(struct edit_reader *reader, char sign, const char *text)
 {
     struct edit *edit = &reader->edit;

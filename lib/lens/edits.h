@@ -17,8 +17,9 @@
  *
  * Axes are layer, head (kv_head of keys and values that heads share), token (of maps: query, key)
  * and channel (of experts: expert). Positions are 3, -1, 0-2 or 1-, of tokens also prompt or @NAME.
- * --ablate accepts "9.6,10.0", "9" (all heads) or "9.6=mean": the context of heads. --knockout
- * accepts "4:2", "9:4:2" (layer 9) or "9.6:4:2" (one head): the query does not attend to the key.
+ * --ablate changes the context of heads: "9.6,10.0" sets it to 0, "9" for all heads of a layer, and
+ * "9.6=mean" to another value. --knockout accepts "4:2", "9:4:2" (layer 9) or "9.6:4:2" (one head):
+ * the query does not attend to the key.
  *
  *     struct edit_list list = {.config = &config, .arena = &arena};
  *     if (edit_list_add(&list, EDIT_WORDS, "h.0.context = 0", err) ||
@@ -81,7 +82,7 @@ struct edit_list {
                                    * read the values */
     bool of_rows; /* token positions count rows: words, or tokens after a beginning token */
     bool by_text; /* set by edit_list_add if an edit has a position that is a name or a row: it may
-                   * be other tokens in each text */
+                   * mean other tokens in each text */
     /* Returns the tokens, such as "4-5,7", of a position that is a name or a row; NULL: an error.
      * The function is NULL if the tokens are not known. */
     const char *(*tokens_of)(void *context, bool of_source, const char *position, size_t size);

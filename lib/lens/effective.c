@@ -160,8 +160,9 @@ static int make_weighted(const struct effective *e, const struct announcement *a
 
 /* --- attention rollout ------------------------------------------------------------------------ */
 
-/* rollout = mixed · rollout, starting with the identity matrix I; mixed = (mean a + I) / 2 or,
- * without a residual stream, mean a. `mean a` is the mean of the attention weights over heads. */
+/* Multiply the rollout of the layers below by this layer's matrix, and announce the product if it
+ * is selected. The matrix is (A + I) / 2 or, without a residual stream, A, where A is the mean of
+ * the attention weights over heads, and I the identity. */
 static int make_rollout(const struct effective *e, const struct announcement *announced,
                         enum site site, struct err *err)
 {
@@ -447,7 +448,8 @@ static int sink(void *context, const struct announcement *announced, struct err 
 }
 
 /* Watch the inputs of each selected effective site in its layer or, for rollout, in all layers up
- * to it. `*tap` becomes a tap that computes the effective sites. */
+ * to it. `*tap` becomes a tap that computes the effective sites. Without such a site, do
+ * nothing. */
 int effective_begin(const struct selection *selection, const struct run *run, struct watch *watch,
                     struct tap *tap, struct arena *arena, struct err *err)
 {

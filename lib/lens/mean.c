@@ -40,7 +40,8 @@ struct table_mean {
     size_t count;
 };
 
-/* True if a column is the key `head` or `layer` and the mean is over these. */
+/* True if a column is the key `head` and the mean is over heads, or the key `layer` and the mean is
+ * over layers. */
 static bool column_is_averaged(const struct column *column, const struct derivation *how)
 {
     return column->flags & COLUMN_KEY &&
@@ -275,7 +276,7 @@ static bool grows(const struct array *array)
                        : array_has_key_columns(array);
 }
 
-/* Copy an axis's labels and numbers. An axis of tokens gets none: tokens are labelled by
+/* Copy an axis's labels and numbers. An axis of single tokens gets none: tokens are labelled by
  * position. */
 static int keep_axis(struct axis *axis, struct arena *arena, struct err *err)
 {

@@ -20,7 +20,8 @@ struct pooling_reading {
     struct arena *arena;
 };
 
-/* Read "pooling_mode" or, in files from before version 5, older members, of which one is true. */
+/* Read "pooling_mode" or, in files of sentence-transformers before version 5, the older members,
+ * one of which is true. If none is given, the mean is used. */
 static int read_pooling(void *context, const struct json *root, struct err *err)
 {
     static const struct {

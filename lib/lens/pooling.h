@@ -36,7 +36,7 @@ struct pooling_modules {
 struct pooling_rule {
     enum pooling by;
     bool normalize; /* at the end, scale the vector to length 1, unless it is zero */
-    struct pooling_modules modules; /* used only by POOL_MODEL */
+    struct pooling_modules modules; /* for POOL_MODEL; other rules must have no modules */
 };
 
 /* Read modules.json, and the files that it names, for hidden states of `width` channels. It is an

@@ -720,8 +720,8 @@ static int describe(struct report *report, struct arena *arena, struct err *err)
 
 enum { ALIGNED_SHOWN = 3 }; /* number of keys that text output shows for each token */
 
-/* Add the keys of a row, best first: in data one row each; for people one cell, "dog 0.97  the
- * 0.02". */
+/* Add the keys of a row, best first: for data, a row for each key; for people, one row, whose cell
+ * has the best ALIGNED_SHOWN keys, "dog 0.97  the 0.02". */
 static void add_aligned(struct table_rows *rows, const struct sheet *sheet, size_t row,
                         const struct label *label, const struct likely *best, bool for_people)
 {

@@ -116,8 +116,8 @@ struct report {
 const struct tokenized *report_queries(const struct report *report, enum site_branch branch);
 const struct tokenized *report_keys(const struct report *report, enum site_branch branch);
 
-/* Copy labels, and add to the form for people the next token, as in `在 → 垫子`: the token predicts
- * it. */
+/* Copy labels. The form for people then also shows the next label, which the token predicts, as in
+ * `在 → 垫子`; the last label has none. */
 const struct label *labels_with_next(const struct label *labels, size_t count, struct arena *arena,
                                      struct err *err);
 
@@ -149,8 +149,9 @@ bool array_is_of_copies(const struct array *array);
 bool array_is_mean_of_heads(const struct array *array);
 bool array_is_mean_of_layers(const struct array *array);
 
-/* Write the array's name in files: `h.3.weights` or `ln_f`; means are `h.3.weights.mean` (over
- * heads) and `h.mean.weights` (over layers). Returns `name`. */
+/* Return the array's name in files: `h.3.weights` or `ln_f`; means are `h.3.weights.mean` (over
+ * heads) and `h.mean.weights` (over layers). It is written to `name`, unless it is the name in
+ * another program (array->theirs). */
 const char *array_name(char name[SITE_NAME_BYTES], const struct array *array);
 
 /* Return the name of a captured array's rows, such as "query" or "token". */
@@ -171,8 +172,8 @@ size_t array_matrix_count(const struct array *array);
 struct array array_head(const struct array *array, size_t index);
 struct sheet array_matrix(const struct report *report, const struct array *array, size_t index);
 
-/* Append to attention weights a column with the weights of the heads' sinks, and remove the arrays
- * of sinks: rows then sum to 1. */
+/* In each layer for which the report has both, append the weights of the heads' sinks to the
+ * attention weights as a column, and remove the array of sinks: rows then sum to 1. */
 int report_join_sinks(struct report *report, struct arena *arena, struct err *err);
 
 /* True if data formats write the report's tables instead of its arrays: at least one table is not
@@ -232,7 +233,7 @@ int report_join_heads(struct report *report, const struct derivation *how, struc
  * layer's array; rows of tables that differ only in averaged heads or layers are averaged.
  * hide_first removes the first token (or word) of axes, and fails if no token is left. Arrays
  * without values get new sizes; they must not be averaged or pooled. Then unselected keys are
- * dropped and, if rows are words, unselected queries. Pooling comes last, before the tables of
- * `stats` and `align`. */
+ * dropped and, if rows are words, unselected queries. Then rows are pooled, heads are joined, and
+ * the tables of `align` or `stats` are made. */
 int derive(struct report *report, const struct derivation *how, const struct tokenizer *tokenizer,
            struct arena *arena, struct err *err);

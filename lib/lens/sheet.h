@@ -235,9 +235,10 @@ enum {
 
 struct column {
     const char *name;  /* header in CSV, key in JSON */
-    const char *title; /* header for people; NULL: the name; "" in all columns: no header line */
+    const char *title; /* header shown to people; NULL: `name`; if it is "" in all columns, no
+                        * header line is written */
     const char *brief; /* text: shorter header if lines are too long; the column then has one
-                        * decimal less; NULL: title */
+                        * decimal fewer; NULL: use `title` */
     const char *unit;  /* listed in JSON's "units"; NULL: none */
     enum column_kind kind;
     unsigned flags;     /* COLUMN_KEY and other bits */

@@ -120,9 +120,9 @@ size_t tokenized_first_part(const struct tokenized *tokenized);
 /* Refuse a text without tokens. */
 int tokenized_check(const struct tokenized *tokenized, struct err *err);
 
-/* Make a table of the tokens: index, id, start, end, of a pair also the segment, text and bytes
- * (hexadecimal, for tokens that are not UTF-8 or contain a zero byte). `title`: header of the
- * text. */
+/* Make a table of the tokens with the columns index, id, start, end, segment (only for a pair),
+ * text and bytes (hexadecimal, for tokens that are not UTF-8 or contain a zero byte). `title` is
+ * the header of the column `text` for people. */
 int tokenized_table(struct table *table, const struct tokenized *tokenized, const char *title,
                     struct arena *arena, struct err *err);
 
@@ -188,7 +188,7 @@ int axis_add_numbers(struct axis *axis, const char *prefix, size_t count, struct
 
 /* Append a token, after a space if the tokenizer removes spaces and normal spelling has one.
  * Returns the byte offset at which the token begins. Unknown ids become numbers; without a
- * tokenizer: 3,1,4. */
+ * tokenizer, all ids do, separated by commas: 3,1,4. */
 size_t wording_add(struct buf *text, const struct tokenizer *tokenizer, uint32_t id);
 
 /* Return the text of tokens, one of them marked: "the «cat» sat". Marks do not divide a

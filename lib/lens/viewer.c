@@ -91,7 +91,8 @@ static int write_names(void *context, const struct json *root, struct err *err)
     return 0;
 }
 
-/* Open the names of logits: the words of the tokenizer, or the names of classes. */
+/* Set `viewer->words`, which names the logits: the tokenizer or, for a classifier, a tokenizer
+ * whose words are the names of the classes. */
 static int open_words(struct viewer *viewer, struct err *err)
 {
     struct model *model = &viewer->model;
@@ -393,7 +394,7 @@ static int find_visible(struct array *array, const struct viewer *viewer,
     uint32_t *memory = arena_alloc(arena, 2 * keys, sizeof *memory, err);
     if (!visible || !memory)
         return -1;
-    /* positions in edits refer to the text, or to its prompt */
+    /* positions in edits refer to the prompt, if there is one, else to the text */
     struct edit_block block = {
         .site = SITE_OF(branch, SITE_MASKED),
         .layer = layer,
@@ -590,8 +591,9 @@ static int plan_maps(struct capture *plan, const struct capture_request *asked,
     return 0;
 }
 
-/* A first pass of each layer computes the layer's input, from which the passes for its maps start.
- * A pass for maps has as many heads as FLOATS_AT_ONCE allows, but at least one. */
+/* A first pass of each layer computes the layer's input, from which the passes for its maps start
+ * if config_starts_anywhere. A pass for maps has as many heads as FLOATS_AT_ONCE allows, but at
+ * least one. */
 int viewer_capture_by_map(struct viewer *viewer, const struct capture_request *asked,
                           maps_taker *take, void *context, struct arena *arena, struct err *err)
 {

@@ -150,7 +150,8 @@ int viewer_reports(const struct viewer *viewer, const struct capture_request *as
 /* --- one map after another -----------------------------------------------------------------------
  *
  * The attention maps of a long text may not fit into memory together. Each group of heads gets a
- * pass of its own, which begins with the input of its layer and stores no other maps. */
+ * pass of its own, which stores no other maps. If the model allows it (config_starts_anywhere), the
+ * pass begins with the input of its layer. */
 
 /* The first and the last site of the pass's attention maps; sites between them are also maps. */
 #define FIRST_MAP SITE_SCORES
@@ -220,9 +221,9 @@ double viewer_captured_bytes(const struct viewer *viewer, const struct selection
 int effective_begin(const struct selection *selection, const struct run *run, struct watch *watch,
                     struct tap *tap, struct arena *arena, struct err *err);
 
-/* Set the visible keys of a query to 1 in `block.data`, the query's row [columns], which must be
- * all 0. The other fields of `block` describe the row of masked scores. `memory` has room for 2 ·
- * columns numbers. */
+/* Set block.data[key] to 1 for each key that a query sees. `block.data` [columns] is the query's
+ * row, all 0 before; the other fields of `block` are those of its row of masked scores. `memory`
+ * has room for 2 · columns numbers. */
 void visible_row(struct edit_block block, const struct score_rule *rule, const struct edits *edits,
                  uint32_t *memory);
 

@@ -248,7 +248,7 @@ static int read_text(struct live *live, struct text_with_source *pair,
 }
 
 /* True if the bytes of a text give the same tokens when they are encoded again: commands may then
- * contain the text, not its ids. */
+ * contain the text, not its ids. False if the text has a source. */
 static bool is_typed(const struct live *live, const struct text_with_source *pair,
                      struct arena *arena)
 {

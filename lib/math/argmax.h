@@ -29,10 +29,14 @@ struct argmax {
                                            * whole cache lines */
     int8_t *quants;                       /* [V, stride] the quantised rows q, filled up
                                            * with zeros */
-    float *scales;                        /* [V] the scales s */
-    float *errors;                        /* [V] upper bounds of ‖w - sq‖ + 2 n u ‖w‖ */
-    float *norms;                         /* [V] upper bounds of ‖sq‖ */
-    double largest; /* an upper bound of the largest ‖w‖; infinity: there are no bounds */
+    float *scales;                        /* [V] the scale s of each row */
+    float *errors;                        /* [V] for each row, an upper bound of the error of its
+                                           * quantised product, relative to ‖x‖: ‖w - sq‖ +
+                                           * 2 n u ‖w‖, with the symbols of the comment at the
+                                           * top */
+    float *norms;                         /* [V] for each row, an upper bound of ‖sq‖ */
+    double largest; /* an upper bound of the largest norm ‖w‖ of a row; infinity: argmax_find
+                     * returns false */
     int16_t *x;     /* [stride] the quantised vector p, filled up with zeros */
     double *bounds; /* [V] upper bounds of the products with x */
     struct argmax_top *tops; /* the row with the largest quantised product in each part of

@@ -106,9 +106,9 @@ enum plan_flags {
                            * otherwise a group uses all panels before the next group */
 };
 
-/* How a product reads W: in panels of columns, the sum in chunks, x in groups of rows. A round
- * multiplies a group by some panels; for each chunk, kernels read TILE_ROWS rows of x at a time,
- * then the remaining rows. */
+/* How a product is divided: W into panels of columns, the sum into chunks of terms, and x into
+ * groups of rows. A round multiplies a group by some panels; for each chunk, kernels read TILE_ROWS
+ * rows of x at a time, then the remaining rows. */
 struct plan {
     size_t panel_columns;
     size_t chunk;  /* terms of the sum; if W is in pairs: pairs of terms */

@@ -2,8 +2,9 @@
  *
  * Each element is a sum of segments, added in order; a segment is one chain of at most SUM_SEGMENT
  * fused multiply-adds in the order of k. (One chain of thousands would lose digits if large numbers
- * cancel.) If W is rounded to bf16, so is x, into memory of the machine: to pairs, which kernels
- * multiply in their own order (kernel.h), or to floats.
+ * cancel; for training, machine.whole_sums makes kernels use one chain.) If W is rounded to bf16,
+ * so is x, into memory of the machine: to pairs, which kernels multiply in their own order
+ * (kernel.h), or to floats.
  *
  *     struct weight w = {.data = data, .bias = bias, .in = 768, .out = 3072, .stride = 3072};
  *     linear(machine, hidden, normed, &w, ACTIVATION_GELU_NEW);

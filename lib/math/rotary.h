@@ -20,8 +20,8 @@ enum rotary_scaling {
     ROTARY_PLAIN,
     ROTARY_LINEAR,       /* the frequency f is divided by `factor` */
     ROTARY_DYNAMIC,      /* a larger θ for texts longer than `positions` */
-    ROTARY_LLAMA3,       /* frequency f for short waves, f / factor for long waves, a mixture
-                          * between */
+    ROTARY_LLAMA3,       /* frequency f for short waves, f / factor for long waves, a mixture of
+                          * both in between */
     ROTARY_YARN,         /* as ROTARY_LLAMA3, with another mixture and an `amplitude` (Peng et al.,
                           * 2023) */
     ROTARY_LONGROPE,     /* frequency f divided by a list of factors, and an `amplitude` */
@@ -43,8 +43,8 @@ struct rotary {
     bool neighbours;   /* pair i is components 2i and 2i + 1; otherwise i and i + components / 2 */
     double theta;
     enum rotary_scaling scaling;
-    double factor; /* divides frequencies; longrope: only for the amplitude; 0: positions /
-                    * trained_positions */
+    double factor; /* divides frequencies; dynamic: makes θ larger; longrope: used only for the
+                    * amplitude, where 0 means positions / trained_positions */
     double low_frequency, high_frequency; /* llama3: low_freq_factor and high_freq_factor */
     double fast, slow;                    /* yarn: beta_fast and beta_slow */
     bool exact;            /* yarn: the ends of the mixture are fractional indices of pairs; false:

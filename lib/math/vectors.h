@@ -63,7 +63,7 @@ struct part {
 
 typedef void add_rows(struct part *part);
 
-/* sums[t] += number k of row t of B · the row of A at `a`, for `rows` rows of B. */
+/* For each row t < `rows`: sums[t] += B[t][k] · the row of A at `a`. */
 IN_VECTORS static ALWAYS_INLINE void add_number(vector sums[ROWS_MAX][REGISTERS], const float *a,
                                                 const float *const b[THIRDS], size_t k,
                                                 size_t b_stride, size_t rows)

@@ -17,13 +17,14 @@ struct difference {
     double nmse;           /* sum of squares of differences / sum of squares of ours */
     double max, largest;   /* `max`: the largest difference; `largest`: the largest magnitude of our
                             * numbers */
-    double cosine, factor; /* `cosine`: cosine similarity; `factor`: the multiple of our numbers
-                            * that is nearest to the other numbers */
+    double cosine, factor; /* `cosine`: cosine similarity; `factor`: the number f for which f · our
+                            * numbers is nearest to the other numbers */
     double median;         /* median over tokens of: norm of the difference / norm of our vector */
     size_t compared;       /* count of numbers that are finite in both */
     size_t masked_in_one;  /* count of numbers that are masked (infinite) in only one of the two */
     bool agrees;           /* max <= tolerance · largest (for printed numbers, plus their rounding
-                            * error), and both mask the same numbers */
+                            * error), both mask the same numbers, and at least one number was
+                            * compared */
 };
 
 struct array_match {

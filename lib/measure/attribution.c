@@ -196,7 +196,8 @@ static int features_back(struct way *way, const double *u)
 }
 
 /* Go back through the edits of a site, which map each number x to a·x + b: multiply u by a, and add
- * u·b to the contribution of edits. a and b are found by editing rows of zeros and of ones. */
+ * u·b to the contribution of edits. a and b are found by editing rows of zeros and of ones.
+ * BY_FEATURE: at the site that the dictionary writes, features_back is called first. */
 static int edits_back(struct way *way, double *u, enum site site, size_t layer)
 {
     size_t heads = site_heads(way->config, site, layer);
@@ -503,9 +504,9 @@ static int mixed_back(struct way *way, size_t layer, const struct mixture *mixtu
     return 0;
 }
 
-/* The experts of a token are independent of each other, given their weights and the divisor of a
- * norm of their sum: the contribution of an expert is its weight · output. A bias of an expert is a
- * part of its output. */
+/* Add the contribution of each expert of a token: its weight times the product of the direction u
+ * and its output, which includes its bias. The weights, and the divisor of a norm of their sum, are
+ * treated as constant, which makes experts independent of each other. */
 static int experts_back(struct way *way, size_t layer, const struct sublayer *s)
 {
     const struct config *c = way->config;
@@ -751,8 +752,9 @@ static int predicted_back(struct way *way, size_t layer)
     return 0;
 }
 
-/* Prepare to go back through a sublayer: compute the direction in its output from the copies of the
- * stream. */
+/* Prepare to go back through a sublayer. If it spreads its output over the copies of the stream, or
+ * corrects them with it, compute the direction in the output from the copies; otherwise do
+ * nothing. */
 static int enter_back(struct way *way, size_t layer, const struct sublayer *s)
 {
     const size_t C = way->config->n_embd;

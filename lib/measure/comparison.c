@@ -98,7 +98,8 @@ int assignment_find(size_t *match, const double *costs, size_t count, struct are
     for (size_t j = 1; j <= count; j++)
         match[search.row_of[j] - 1] = j - 1;
 
-    /* undo cycles that do not cost less than the original order */
+    /* undo cycles of the match that do not cost less than giving each of their rows its own
+     * column */
     memset(search.seen, 0, size * sizeof *search.seen);
     for (size_t first = 0; first < count; first++) {
         double moved = 0, own = 0;
@@ -577,9 +578,10 @@ static const char *name_of(const struct comparison *s, size_t run)
     return s->plan->run_count > 2 ? s->plan->runs[run].name : NULL;
 }
 
-/* How far a site of another model is from the first model's, in a layer: over the whole site, or
- * between a head and the same head, and between the head and its match. A missing number is
- * COLUMN_MISSING or NaN. */
+/* A row of the table that compares another model with the first. Of a site in a layer, `of_all` is
+ * the distance over all its values. Of a head of the first model, `of_all` is the distance to the
+ * other model's head of the same index, `of_match` to its match. A missing number is COLUMN_MISSING
+ * or NaN. */
 struct distance {
     const char *model, *site; /* `model`: name of the other model; NULL: there is only one */
     long long layer, head, match, masked_in_one;

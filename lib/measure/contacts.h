@@ -3,7 +3,7 @@
  * of this regression.
  *
  *     struct contact_head head;
- *     if (contacts_open(&head, &viewer, &arena, err) || contacts_check(&pair.sentence, err) ||
+ *     if (contacts_open(&head, &viewer, &arena, err) || contacts_check(&pair.text, err) ||
  *         contacts_run(&viewer, &head, &asked, 20, &arena, err)) ...
  */
 #pragma once
@@ -24,7 +24,8 @@ struct contact_head {
 int contacts_open(struct contact_head *head, const struct viewer *viewer, struct arena *arena,
                   struct err *err);
 
-/* Refuse a text that is not <cls>, residues and <eos>. */
+/* Refuse a text of fewer than three tokens, or without <eos> at its end: it must be <cls>, residues
+ * and <eos>. */
 int contacts_check(const struct tokenized *text, struct err *err);
 
 /* Add the memory for a text: for the maps of a layer, and for the matrix of contacts. */

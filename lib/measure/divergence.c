@@ -416,9 +416,9 @@ static int diagnose(struct divergence *d, struct diagnosis *found)
 /* --- products --------------------------------------------------------------------------------- */
 
 /* Products with a matrix: the site of the result, the matrix, the site of the input (0: the
- * sublayer's input), and the sites from which the input is made, which count if the dump lacks the
- * input. In models with the site `turned_from`, a norm or a rotation comes between product and
- * result. */
+ * sublayer's input), and the sites from which the input is made, which are looked at if the input
+ * is not in the dump or does not agree. In models with the site `turned_from`, a norm or a rotation
+ * comes between product and result. */
 static const struct site_product {
     enum site out;
     int slot;
@@ -467,8 +467,8 @@ static const struct sublayer *sublayer_with(const struct divergence *d, const st
     return NULL;
 }
 
-/* True if the dump has the input of a product, or everything from which the input is made, and it
- * agrees. */
+/* True if the input of a product is in the dump and agrees, or if everything from which the input
+ * is made is in the dump and agrees. */
 static bool reads_right(const struct divergence *d, const struct pairing *p,
                         const struct site_product *product)
 {

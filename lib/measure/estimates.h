@@ -29,7 +29,8 @@ struct estimate_plan {
     struct viewer *viewer;
     struct question *question;
     struct text text;                     /* the text that is patched */
-    bool by_head, by_token;               /* a cell is a head, a token or both; neither: a neuron */
+    bool by_head, by_token;               /* what a patch replaces, a cell, is a head, a token or a
+                                           * head at a token; neither: a neuron */
     struct estimate_values values;        /* values of the site; for edges, of context_out */
     struct estimate_values outs, streams; /* for edges: `outs` are values of mlp_out, `streams` of
                                            * resid_pre */

@@ -5,8 +5,8 @@
  * weight, and pairs, leave out the first token of the text, as a query and as a key, and every key
  * that is the token that begins texts. Examples are sampled by intervals of the largest weight,
  * each with equally many of the first texts (the warm-up). The highest interval keeps the texts
- * with the largest weights, the others keep the texts with the largest hashes of their numbers. A
- * text of one token is ignored.
+ * with the largest weights, the others keep the texts with the largest hashes of their numbers or,
+ * with `of_headvis`, a reservoir. A text of one token is ignored.
  *
  * Threads read the rows of different texts at once; texts are added one after another, in their
  * order: the result has the same bits with any number of threads. A corpus is read in segments,
@@ -49,7 +49,8 @@ struct atlas_plan {
     size_t samples;   /* maximum number of examples of each interval except the highest */
     size_t top_samples; /* maximum number of examples of the highest interval: the largest
                          * weights */
-    size_t keys;        /* maximum number of entries of a query, at most ATLAS_KEYS_MAX */
+    size_t keys;        /* maximum number of entries (a key and its weight) to keep of a query, at
+                         * most ATLAS_KEYS_MAX */
     double floor;       /* minimum weight of an entry */
     size_t warm_up;     /* number of texts whose largest weights set the intervals */
     uint64_t seed;
@@ -154,8 +155,8 @@ static inline bool atlas_is_warming(const struct atlas *atlas)
     return atlas->warmed < atlas->plan.warm_up;
 }
 
-/* atlas_merge adds the next segment, and takes over its examples. atlas_clear removes everything
- * but the limits of the intervals. */
+/* atlas_merge adds the next segment, and takes over its examples. atlas_clear removes the counts,
+ * pairs and examples of all texts, but keeps the limits of the intervals and the warm-up. */
 int atlas_merge(struct atlas *atlas, struct atlas *segment, struct err *err);
 void atlas_clear(struct atlas *atlas);
 
@@ -182,8 +183,8 @@ struct atlas_marginals {
     size_t examples;
 };
 
-/* Which masses to sum: the head whose examples are used, and whether to leave out the first token
- * of each text. */
+/* Which masses to sum: the head whose examples are used, and whether the masses by key token leave
+ * out the first token of each text. */
 struct atlas_masses_of {
     const struct atlas *atlas;
     size_t head;
@@ -216,9 +217,9 @@ struct atlas_corpus {
     size_t ids;
 };
 
-/* atlas_save writes all that the atlas contains. atlas_load sets an empty atlas of the same plan
- * from these bytes. It refuses other bytes, and numbers that do not fit the corpus. The caller
- * checks that the texts of examples have as many tokens as the examples. */
+/* atlas_save writes all that the atlas contains, except held texts. atlas_load sets an empty atlas
+ * of the same plan from these bytes. It refuses other bytes, and numbers that do not fit the
+ * corpus. The caller checks that the texts of examples have as many tokens as the examples. */
 void atlas_save(const struct atlas *atlas, struct stream *out);
 int atlas_load(struct atlas *atlas, const struct atlas_corpus *corpus, const char *bytes,
                const char *end, struct err *err);

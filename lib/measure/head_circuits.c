@@ -512,7 +512,8 @@ static int load_layer(struct circuit_layer *layer, struct viewer *viewer, size_t
     return layer->lengths ? 0 : -1;
 }
 
-/* ‖V·M·Yᵀ‖ of a head and a later head: m is [dv, d]; `scratch` is memory for two such matrices. */
+/* Return ‖V·M·Yᵀ‖ of a head and a later head. v [dv, dv] and y [d, d] are the Gram matrices of V
+ * and Y, m [dv, d] is M; `scratch` is memory for two matrices of the size of m. */
 static double composed(const double *v, struct matrix m, const double *y, double *scratch)
 {
     size_t rows = m.rows;

@@ -3,16 +3,17 @@
  * A head maps a vector x of the residual stream to x·W_V·W_O; vectors x and y have the attention
  * score x·W_Q·W_Kᵀ·yᵀ. Biases and rotary embeddings are ignored.
  *
- * Copying and successor: the logit that reading a word raises most. In every layer, x is the word's
- * embedding without position, after the norm before the attention. For norms after the head, the
- * divisors, which are equal for all logits, and the shifts are ignored; later layers are skipped.
- * If two heads make one context, W_V has the values of both heads, and W_O of the second head is
- * multiplied by -lambda.
+ * The scores copying and successor ask which logit rises most when a head reads a word. In every
+ * layer, x is the word's embedding without position, after the norm before the attention. For norms
+ * after the head, the divisors, which are equal for all logits, and the shifts are ignored; later
+ * layers are skipped. If two heads make one context, W_V has the values of both heads, and W_O of
+ * the second head is multiplied by -lambda.
  *
  * Composition: ‖A·B‖ / (‖A‖ · ‖B‖) in Frobenius norms; A = W_V·W_O of a head, and B is W_Q·W_Kᵀ,
  * W_K·W_Qᵀ or W_V·W_O of a later head. W_Q, W_K and W_V include the scales of the norm before them
- * and its subtraction of the mean, but not its divisor and shift. The baseline is 1/√C, the root
- * mean square for a random rotation of B.
+ * and its subtraction of the mean, but not its divisor and shift; W_Q, W_K and W_O also include the
+ * scales of a norm after them. The baseline is 1/√C, the root mean square for a random rotation of
+ * B.
  *
  *     if (circuits_all_words(&words, &viewer, seed, &arena, err) ||
  *         circuits_count(found, random, &words, &viewer, seed, err)) ...

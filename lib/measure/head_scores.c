@@ -468,10 +468,10 @@ struct count {
     bool random;              /* true: run random tokens in place of the texts */
     int layer;                /* layer of the held values; -1: none */
     bool of_source;           /* true if the held values are of cross-attention */
-    struct measured **values; /* [text_count] each [score, head, query], the roles after the
-                               * scores */
-    float **maps; /* [text_count] each [heads, T, T]: the map of the layer's mixer; NULL: none
-                   * yet */
+    struct measured **values; /* [text_count] for each text [score, head, query] the measured
+                               * values; roles come after the scores */
+    float **maps; /* [text_count] for each text, the map [heads, T, T] of the layer's mixer; NULL:
+                   * not allocated yet */
     bool of_mixer;
     int first_layer; /* the first layer that has heads */
     struct arena *arena;

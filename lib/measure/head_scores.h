@@ -124,7 +124,8 @@ struct head_survey {
  * change the result. */
 struct head_sums {
     struct mean *found, *random;    /* [scores, heads] sums on the input, and on random input */
-    struct mean *roles;             /* [ROLES, heads] in the memory after `found` */
+    struct mean *roles;             /* [ROLES, heads] sums of the roles' scores; they follow `found`
+                                     * in memory */
     struct mean *uniform;           /* [ROLES] scores of roles if attention were uniform */
     size_t counts[SCORE_MATERIALS]; /* number of texts, words or pairs */
 };

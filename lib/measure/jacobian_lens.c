@@ -119,8 +119,8 @@ int jacobian_lens_open(struct jacobian_lens *lens, const char *path, const struc
 
 enum {
     FIRST = JACOBIAN_TOKENS_MIN - 2, /* first token of V: see jacobian_lens.h */
-    ROWS = 512,          /* rows of all copies of a text in a walk back; more would hardly be
-                          * faster */
+    ROWS = 512,          /* maximum number of tokens of all copies of a text in a walk back, unless
+                          * one copy has more; larger batches would hardly be faster */
     FILE_MAX_MIB = 4000, /* largest size of all matrices in MiB */
 };
 

@@ -2,8 +2,8 @@
  * leaves layer l is decoded, like the model's own output, from J_l · h: its mean effect, to first
  * order, on the stream that leaves the last layer.
  *
- * J_l [C, C] is the mean over texts, and over tokens t of V, of the sum over tokens t' of V, from t
- * on, of ∂h_last(t') / ∂h_l(t). V is a text without its first 16 tokens and its last one.
+ * J_l [C, C] is Σ ∂h_last(t') / ∂h_l(t) over the tokens t' ≥ t of V, averaged over the tokens t of
+ * V and over the texts. V is a text without its first 16 tokens and its last one.
  *
  *     struct jacobian_fit fit = {.viewer = &viewer, .layers = layers};
  *     if (jacobian_fit_begin(&fit, &arena, err)) ...
@@ -25,7 +25,8 @@ struct jacobian_lens {
 
 /* Read J of some layers from a file of torch.save, {'J': {layer: matrix}, 'n_prompts', …} or a
  * checkpoint {'jacobian_sum': {layer: matrix}, 'n_done', …}, or of safetensors (`J.14`). The arena
- * owns the numbers. Refused: a file for another width, more layers or another target layer. */
+ * owns the numbers. Refused: a file for another width, more layers or another target layer; as not
+ * supported, a model with copies of the stream. */
 int jacobian_lens_open(struct jacobian_lens *lens, const char *path, const struct config *config,
                        const struct layers *layers, struct arena *arena, struct err *err);
 

@@ -53,7 +53,7 @@ struct lens_work {
     const struct tokenized *text;
     struct matrix ends; /* [tokens, C] vectors that give the model's own logits */
     size_t from, end;   /* tokens of the lens: `from` to `end` - 1 */
-    size_t first;       /* index of the first token of the current piece */
+    size_t first;       /* index of the first of the tokens whose cells are being computed */
     struct matrix rows; /* [capacity, C] vectors of several layers, each times its layer's Jacobian,
                          * if any */
     struct place *places; /* [capacity] the cell to which each row belongs */
@@ -409,7 +409,7 @@ int lens_report(struct report *report, const struct logit_lens *lens, unsigned n
 /* --- facts of a page -------------------------------------------------------------------------- */
 
 enum {
-    STEP_LISTED = 20, /* most likely tokens listed for all steps but the last */
+    STEP_LISTED = 20, /* maximum number of likely tokens that each step but the last lists */
     HALVES_MAX = 4,   /* maximum number of layers of a model that gets a step after each sublayer */
 };
 

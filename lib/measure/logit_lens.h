@@ -32,8 +32,8 @@ struct lens_plan {
                                 * causal, the token itself, unless it is the mask; against -1:
                                 * none */
     bool is_mean;              /* for means over texts: columns are positions, not tokens */
-    bool of_one; /* compute only the token at `position`, whose number in tables is -1; `known` is
-                  * not used */
+    bool of_one; /* compute only the token at `position`, whose number in tables is -1; `known` must
+                  * be NULL */
     size_t position;
     bool is_brief; /* compute only `best`, `entropy` and `target`, which is faster */
     const struct jacobian_lens *jacobian; /* multiplies the vectors of its layers; NULL: none */

@@ -86,7 +86,8 @@ struct patch_sweep {
     const struct config *config;
     struct patching *found;
     enum site site;
-    bool by_head, by_token;       /* a cell is a head, a token, or both; neither: a neuron */
+    bool by_head, by_token;       /* what a patch replaces, a cell, is a head, a token or a head at
+                                   * a token; neither: a neuron */
     size_t tokens;                /* number of tokens that are run: up to the position; with two-way
                                    * attention, all */
     size_t cells;                 /* number of cells of a layer */

@@ -159,11 +159,11 @@ int patching_check_texts(const struct tokenized *clean, const struct tokenized *
                          struct err *err);
 
 /* Run all patches; the arena owns the results. The viewer's edits apply to all runs, before a patch
- * of the same value. Refused: texts of different lengths or with equal logits; as usage, edits of
- * logits, `= resample`, and, if text follows the position, edits of single tokens or columns and
- * edits with values of a file or a text; as not supported, sites that the model lacks, paths of an
- * encoder-decoder, what estimates.h refuses, and models without logits or with features that
- * patching lacks. */
+ * of the same value. Refused: texts of different lengths or with equal metrics of the answer; as
+ * usage, edits of logits, `= resample`, and, if text follows the position, edits of single tokens
+ * or columns and edits with values of a file or a text; as not supported, sites that the model
+ * lacks, paths of models with an encoder or with layers that keep a state, what estimates.h
+ * refuses, and models without logits or with features that patching lacks. */
 int patching_make(struct patching *patching, const struct patching_plan *plan, struct arena *arena,
                   struct err *err);
 
@@ -178,8 +178,9 @@ extern const struct patch_number_row {
 } patch_numbers[PATCH_NUMBERS];
 
 /* Add arrays of numbers (1 << PATCH_...) to the clean text's report: layers by heads, tokens or
- * neurons, or for each layer heads by tokens; and for people a table of the fractions (else of the
- * effects) farthest from the unpatched run. With `joint` or PATCH_WITH_EDITS, only a table of the
- * listed heads or of the edits; for verified estimates, a table of estimates and exact numbers. */
+ * neurons, or for each layer heads by tokens; and for people a table of the numbers farthest from
+ * the unpatched run: of fractions or, if they are not among `numbers`, of effects or metrics. With
+ * `joint` or PATCH_WITH_EDITS, only a table of the listed heads or of the edits; for verified
+ * estimates, a table of estimates and exact numbers. */
 int patching_report(struct report *report, const struct patching *patching, unsigned numbers,
                     struct arena *arena, struct err *err);

@@ -592,7 +592,7 @@ static int head_parts(struct resid_parts *parts, const struct parts_request *ask
     return 0;
 }
 
-/* Add the parts of a sublayer: the heads, or the MLP; and the bias. */
+/* Make the parts of a sublayer's output: its heads or its MLP, and its bias. */
 static int output_parts(struct resid_parts *parts, const struct parts_request *asked,
                         const struct sublayer *s, size_t layer, const struct weight *last)
 {
@@ -630,7 +630,7 @@ static int scale_parts(struct resid_parts *parts, const struct parts_request *as
 }
 
 /* Make the parts of the stream that the attention `reader` of a layer reads; for layer SIZE_MAX, of
- * the stream at the end of the stack. */
+ * the stream at the end of the stack, after an encoder's last norm. */
 static int parts_before(struct resid_parts *parts, const struct parts_request *asked, size_t layer,
                         enum site_branch reader)
 {

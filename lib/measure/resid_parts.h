@@ -97,7 +97,7 @@ struct resid_pass {
  * positions need. */
 int resid_capture(struct resid_pass *pass, struct arena *arena, struct err *err);
 
-/* The attention of a head at a kept row. */
+/* The attention of a head at one query, the token of a kept row of a resid_pass. */
 struct resid_attention {
     size_t keys, visible;
     uint32_t *list;        /* [visible] indices of the visible keys */

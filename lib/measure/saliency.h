@@ -45,12 +45,12 @@ struct saliency_plan {
 
 struct saliency {
     double value, baseline; /* `value`: the logit, or difference of two, that the question asks for;
-                             * `baseline`: the same at the baseline */
+                             * `baseline`: the same at the baseline; 0 for SALIENCY_GRADIENT */
     double missing;         /* error of the sum of all numbers: sum - (value - baseline) */
 };
 
 /* Add to the report of a text a table with a row for each token of its source and of itself.
- * Refused as by gradient_walk. */
+ * Refused as by gradient_walk; a gradient that is not finite is an error. */
 int saliency_make(struct saliency *saliency, struct report *report,
                   const struct saliency_plan *plan, const struct text_with_source *pair,
                   struct arena *arena, struct err *err);

@@ -66,8 +66,8 @@ struct score_attribution {
  * + 2, columns], `score_pairs`, or for each layer `score_query_source` and `score_key_source`
  * [heads, tokens], whose names begin with `cross_` for cross-attention. Set its tables: the sums of
  * parts, the largest pairs and the path; unless `by` is SCORE_BY_PART, only the tables for people.
- * Refused: as usage, a key that is hidden from the query; as not supported, edits, and a dictionary
- * of a value that the head does not read. */
+ * Refused: as usage, a key that is hidden from the query; as not supported, models with features
+ * that this split lacks, edits, and a dictionary of a value that the head does not read. */
 int score_attribution_make(struct score_attribution *found, struct report *report,
                            const struct score_plan *plan, const struct text_with_source *pair,
                            struct arena *arena, struct err *err);

@@ -130,7 +130,7 @@ struct score_totals {
     size_t key_count;
     struct names lines;  /* names of the models or conditions, which have a column each */
     const char *factors; /* names of the factors, in their order, if conditions have several; NULL:
-                          * one */
+                          * they have one factor */
     struct score_total *rows;
     size_t count, first; /* `count`: number of rows; `first`: number, from 1, of the row to show
                           * first; 0: none */

@@ -187,7 +187,7 @@ static void score_row(void *context, size_t row, const float *logits, size_t cou
     double entropy = 0;
     double total = logsumexp_entropy(&entropy, logits, count);
     topk(best, reading->best_count, logits, count, total);
-    bool is_open = /* true if the text has no token at this position: a mask, or the position after
+    bool is_open = /* true if there is no token to score: a mask or, with `next`, the position after
                     * the text */
         reading->scoring->next || (long long)target->id == reading->scoring->viewer->mask;
     *target->score = (struct token_score){

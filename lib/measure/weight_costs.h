@@ -31,7 +31,7 @@ struct weight_costs_plan {
 int weight_costs_check(const struct model *a, const struct model *b, struct err *err);
 
 /* Make the report, which the arena owns. Its table for data, "weights", has a row for each tensor,
- * then for each layer. */
+ * then rows for the weights outside of layers, of each layer, and of the whole model. */
 int weight_costs_make(struct report *report, const struct weight_costs_plan *plan,
                       struct arena *arena, struct err *err);
 

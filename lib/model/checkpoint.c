@@ -510,8 +510,8 @@ static struct family_layout sines_layout(const struct config *config)
 
 /* --- keys that config.json lacks -------------------------------------------------------------- */
 
-/* A tensor whose shape is not as expected. name_absent adds the names of the absent keys that
- * decide this shape to the message in `err`. */
+/* A tensor that does not fit the config: it is missing, unknown, or has another shape. name_absent
+ * adds the names of the absent keys that decide its shape to the message in `err`. */
 struct misfit {
     const struct checkpoint *checkpoint;
     const struct config *config;
@@ -598,7 +598,8 @@ static int name_absent(void *context, const struct json *root, struct err *err)
     return err_if(failed);
 }
 
-/* Report a tensor whose shape is not as expected, with the keys whose absence may be the cause. */
+/* Report a tensor that is missing, unknown, or has another shape, with the keys whose absence may
+ * be the cause. */
 static int blame_misfit(const struct checkpoint *checkpoint, const struct config *config,
                         const char *file, const char *tensor, struct err *err)
 {

@@ -163,7 +163,7 @@ enum router {
 /* A mixture of experts: some layers apply a few experts to each token in place of one MLP. */
 struct mixture {
     size_t experts;                          /* E: number of experts; 0: the model has no mixture */
-    unsigned short chosen[CONFIG_FLAGS_MAX]; /* number of experts for each token, for each layer; 0:
+    unsigned short chosen[CONFIG_FLAGS_MAX]; /* for each layer, how many experts each token uses; 0:
                                               * the layer has a plain MLP */
     /* inner: hidden channels of an expert; shared_inner: hidden channels of the shared expert,
      * which all tokens use (0: there is no shared expert). */
@@ -331,7 +331,7 @@ struct config {
     size_t n_encoder_layer; /* number of layers in the encoder; 0: no encoder */
     size_t n_head;          /* H: query heads of a layer */
     size_t n_kv_head;       /* Hkv: key/value heads, a divisor of H */
-    size_t d_k, d_v;        /* channels of one head */
+    size_t d_k, d_v;        /* channels of one head: of queries and keys (d_k), of values (d_v) */
     size_t d_out;           /* MODEL_ATTENTION: columns of W_O */
     size_t n_inner;         /* hidden channels of the MLP */
     enum activation activation;

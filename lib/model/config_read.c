@@ -1,4 +1,5 @@
-/* Reads config.json: finds the family of its model_type, which then reads all other keys. */
+/* config_read.c: reads config.json: finds the family of its model_type, which then reads all other
+ * keys. Also reads generation_config.json. */
 #include <string.h>
 
 #include "base/file.h"

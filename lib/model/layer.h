@@ -7,7 +7,7 @@
  *
  *     const struct layer *l = layer_of(config, BRANCH_TEXT, layer);
  *     for (const struct sublayer *s = l->sublayers; s < l->sublayers + l->count; s++) {
- *         y = s->norm_before ? norm(x) : x;        (s->reads: or norm(x) of an earlier x)
+ *         y = s->norm_before ? norm(x) : x;        (s->reads may name an earlier x or y)
  *         out = s->kind == SUBLAYER_MLP ? mlp(y) : attention(y);
  *         x = x + s->factor * (s->norm_out ? norm(out) : out);
  *             (s->adds_twice: norm(x + out) in place of norm(out))
@@ -61,7 +61,7 @@ struct head_rule {
 
 /* context_heads: the number of contexts; context_width: the channels of one context. context_map:
  * the site of the weights that multiply the values; context_out: the site that the output
- * projection reads. */
+ * projection reads, unless the context has a gate. */
 static inline size_t context_heads(const struct head_rule *rule)
 {
     return rule->differ > 0 ? rule->heads / 2 : rule->heads;
@@ -72,8 +72,7 @@ static inline size_t context_width(const struct head_rule *rule)
     return rule->differ > 0 ? 2 * rule->d_v : rule->d_v;
 }
 
-/* Which block of dv columns, in contexts [T, H · dv], belongs to the values of a head: the index of
- * the block. */
+/* The index of the block of dv columns, in contexts [T, H · dv], for the values of a head. */
 static inline size_t context_column(const struct head_rule *rule, size_t head)
 {
     const size_t contexts = context_heads(rule);
@@ -119,7 +118,7 @@ struct mlp_rule {
     float gate_slope;       /* with `clamp`: s of quick_gelu, x · logistic(s · x); 0: 1.702 */
     size_t inner;
     const struct mixture *mixture; /* NULL: one MLP, no experts */
-    size_t chosen;                 /* number of experts for each token */
+    size_t chosen;                 /* number of experts that each token uses */
 };
 
 /* What a sublayer reads. */
@@ -157,7 +156,8 @@ struct sublayer {
     const struct mixer *mixer; /* NULL unless `kind` is SUBLAYER_MIX */
 };
 
-/* The branch of the sublayer's norms, and of the sites of the stream around the sublayer. */
+/* The branch of the sublayer's norms and of their sites: the text's branch for a mixer, or else the
+ * sublayer's own branch. */
 static inline enum site_branch sublayer_outside(const struct sublayer *sublayer)
 {
     return sublayer->branch == BRANCH_MIXER ? BRANCH_TEXT : sublayer->branch;

@@ -88,7 +88,8 @@ struct attention_kind_row {
     const char *numbers; /* what help shows after the name and a colon, such as "W"; NULL: the kind
                           * has no number */
     enum attention_kind kind;
-    size_t offset; /* byte offset of this number in struct mechanism; 0: the kind has no number */
+    size_t offset; /* byte offset in struct mechanism of the field that gets the number, or 1 if the
+                    * kind has no number; 0: the kind sets no field */
     const char *about;
 };
 

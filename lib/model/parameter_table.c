@@ -139,7 +139,8 @@ enum { ANY = 0, PROPERTIES(BIT) NEVER = PLAIN | MIXTURE, ALONE = 1 << PROPERTY_C
 enum axis { AXES(AXIS_ID) };
 
 /* The sublayer that has a slot's parameter. For a parameter outside of layers, or of a layer that
- * the model lacks, it is the model's first sublayer. NULL: the layer has no such sublayer. */
+ * the model lacks, it is such a sublayer of the first layer or, if there is none, the model's first
+ * sublayer. NULL: the layer has no such sublayer. */
 static const struct sublayer *sublayer_of(struct slot slot, const struct config *c)
 {
     const struct stack *t = stack_of(c, slot.branch);
@@ -268,8 +269,8 @@ static const struct parameter_row {
     [SLOT_COPY_SCALE / 2] = {{AXIS_SCALED}, ANY, NEVER},
 };
 
-/* Whether a branch of a model can have a slot: its id, and its layer or none. An encoder has its
- * own tables only if the config says so. */
+/* Whether a branch of a model can have a slot with this id in this layer, or outside of layers. An
+ * encoder has its own tables only if the config says so. */
 static bool is_of_branch(struct slot slot, const struct config *c)
 {
     size_t layers = slot.branch == BRANCH_SOURCE ? stack_of(c, BRANCH_SOURCE)->layers

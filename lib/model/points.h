@@ -98,14 +98,15 @@ enum site site_of_output(const struct config *config);
 enum site site_of_logits(const struct config *config);
 
 /* site_heads: the number of heads or copies of a site in a layer, 1 if the site has neither.
- * site_columns: the number of columns of each head. If the layer lacks the site, the numbers are
- * those of the first layer that has it. site_most: the maximum of both numbers over all layers. */
+ * site_columns: the number of columns of each head. If the layer lacks the site, the numbers of the
+ * first layer that has it are returned; if the model lacks it, 1 and 0. site_most: the maximum of
+ * both numbers over all layers. */
 size_t site_heads(const struct config *config, enum site site, size_t layer);
 size_t site_columns(const struct config *config, enum site site, size_t layer);
 void site_most(size_t *heads, size_t *columns, const struct config *config, enum site site);
 
-/* How many query heads share one head of the site, for sites of keys, of values, or of a mixer's
- * queries; 1 for other sites. */
+/* How many heads share one head of the site: query heads for keys and values of attention, heads of
+ * values for a mixer's queries and keys; 1 for other sites. */
 size_t site_shared_by(const struct config *config, enum site site, size_t layer);
 
 /* Set *count to the maximum number of floats of a site in any layer, with at most `heads` query

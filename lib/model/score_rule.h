@@ -4,7 +4,7 @@
  *
  *     const struct score_rule *rule = &attention_of(config, BRANCH_TEXT, layer)->score;
  *     struct key_range visible = score_visible(rule, query, keys);
- *     struct head_bias bias = score_head_bias(rule, biases, head);
+ *     struct head_bias bias = score_head_bias(rule, biases, head, q, k);
  *     score_apply(rule, &bias, query, scores + visible.first, visible, keys);
  *
  * With sparse attention a key of the range is visible only if it is also in the pattern

@@ -34,8 +34,8 @@
                    {__VA_ARGS__},                                      \
                    alias}
 
-/* A site of both attention and mixers, with other axes in mixers. The lines of help are for a text,
- * its encoder, cross-attention, the sublayer of the extra input (always NULL), and a mixer. */
+/* A site of both attention and mixers, which may have different axes. The lines of help are for a
+ * text, its encoder, cross-attention, the sublayer of the extra input (always NULL) and a mixer. */
 #define OF_BOTH(id, name, cross, of_mixer, axes, mixer_axes, masked, alias, ...) \
     [SITE_##id] = {{name, "enc." name, cross, NULL, "mix_" of_mixer},            \
                    AXES_##axes,                                                  \

@@ -22,8 +22,8 @@ static const struct llama_cpp_name {
     enum site site, other;
 } llama_cpp_names[] = {
     {"inp_embd", SITE_EMBEDDING, SITE_PASS_END}, /* the first two rows are only used for models
-                                                  * whose token embeddings are not scaled and to
-                                                  * which nothing is added */
+                                                  * whose embedding is the token's row of the table,
+                                                  * unchanged */
     {"embd", SITE_EMBEDDING, SITE_PASS_END},
     {"inpL", SITE_EMBEDDING, SITE_PASS_END},
     {"inp_scaled", SITE_EMBEDDING, SITE_PASS_END},
@@ -554,8 +554,8 @@ bool site_of_name(enum site *site, int *layer, const char *name, size_t size,
     return found;
 }
 
-/* The whole name of a site: for a module, with the family's prefix, such as "model."; for other
- * names, unchanged. `index`: of the name in names->items. */
+/* The whole name of a site: with the family's prefix, such as "model.", for a module that is not
+ * part of the head; for other names, unchanged. `index`: index of the name in names->items. */
 static const char *whole_name(const struct site_names *names, size_t index,
                               const struct named_site *n, struct arena *arena, struct err *err)
 {

@@ -6,8 +6,8 @@
  *     Qcur-3, result_output               llama.cpp
  *     h.3.weights                         this program
  *
- * Modules with parameters are named by the family's tensors (family.h). A name in a file may have
- * additional parts, up to a dot, at its beginning, or may lack some.
+ * Modules with parameters are named by the family's tensors (family.h). A name in a file may begin
+ * with additional parts, each with a dot, and may lack the family's prefix, such as "model.".
  *
  *     struct site_names names;
  *     if (site_names_make(&names, &config, err)) ...
@@ -64,15 +64,15 @@ const struct named_site *site_names_find(const struct site_names *names, const c
 
 /* Find the site and layer of a name of `size` bytes: a name of another program, or this program's
  * name with its layer. If the name has L in place of a layer's number, as `info --sites` prints it,
- * it means all layers, and *layer is -1, as for a site outside of layers. Returns false if there is
- * no such name; also, with an error in `err`, if there is no memory or the name is a module whose
- * output consists of several sites. */
+ * it means all layers, and *layer is -1, as for a site outside of layers. Returns false if no site
+ * has this name, or its values are scaled (named_site.factor); also, with an error in `err`, if
+ * there is no memory or the name is a module whose output consists of several sites. */
 bool site_of_name(enum site *site, int *layer, const char *name, size_t size,
                   const struct config *config, struct err *err);
 
 /* List the first name of each site and layer in one dialect, as an array [layers, SITE_COUNT] in
  * the arena. An element is NULL if the dialect has no name for this site, or only a name for
- * several sites. */
+ * several sites or for scaled values. */
 int site_names_list(const char *const **list, enum site_dialect dialect,
                     const struct config *config, struct arena *arena, struct err *err);
 

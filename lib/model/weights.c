@@ -100,9 +100,9 @@ static const char *part_of(const struct parameter *p)
     return (const char *)entry->data + dtype_bytes(entry->dtype, p->layout.skipped);
 }
 
-/* Tell the system how a parameter is read from the file. `soon`: all of it, soon; else only in
- * parts, so reading ahead is useless. This is only done for models with experts, since each token
- * uses only some of them. */
+/* Tell the system how a parameter is read from the file. `soon`: the whole parameter is read soon;
+ * otherwise only parts of it are read, so reading ahead is useless. This is only done for models
+ * with experts, since each token uses only some of them. */
 static void advise(const struct weights *weights, const struct parameter *p, bool soon)
 {
     const struct safetensors_entry *entry = p->found.entry;

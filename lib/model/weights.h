@@ -1,6 +1,6 @@
 /* weights.h: a model's parameters. All tensors are checked against the config when the weights are
- * opened. float32 tensors are read in place, and so are bf16 and quantised matrices that are
- * neither packed nor rounded; other tensors are converted.
+ * opened. float32 tensors, and bf16 and quantised matrices, are read in place; other tensors are
+ * converted. Packed and rounded matrices are copies.
  *
  *     struct weight q;
  *     if (weights_matrix(weights, slot_of(BRANCH_TEXT, SLOT_Q, layer), &q, err)) ...
@@ -84,8 +84,8 @@ int checkpoint_find(struct found_tensor *found, const struct checkpoint *checkpo
 
 /* Refuse files of another model. If `wanted` is NULL, refuse tensors of layers that the config
  * lacks. Otherwise `wanted` has the names of the tensors of all parameters: refuse other tensors,
- * unless they are known to be no parameters or the family allows other tensors; and refuse copies
- * of the table of tokens whose numbers differ from the table's. */
+ * unless they are known to be no parameters or the family allows other tensors; and, in a model
+ * with an encoder, refuse copies of the table of tokens whose numbers differ from the table's. */
 int checkpoint_check_names(const struct checkpoint *checkpoint, const struct config *config,
                            const struct hash_table *wanted, struct err *err);
 
@@ -213,7 +213,7 @@ int weights_lambda(struct weights *weights, enum site_branch branch, size_t laye
                    struct lambda *lambda, struct err *err);
 
 /* Set *biases to the biases of a score rule for all distances (score_rule.h), which are made on
- * their first use, or to NULL if the rule has none. */
+ * their first use; NULL if the rule has no biases that are read from parameters, as with ALiBi. */
 struct score_rule;
 int weights_biases(struct weights *weights, struct machine *machine, int branch,
                    const struct score_rule *rule, const float **biases, struct err *err);

@@ -135,7 +135,7 @@ static enum head_fault mask_after(const struct attention_head *head, struct matr
 }
 
 /* Convert a few rows of raw scores, which include masked keys, to weights. Weights of masked keys
- * are 0. A number that is not finite is found in the scores, or by the softmax. */
+ * are 0. Returns a fault if a watched score is not finite, or if the softmax fails. */
 static enum head_fault weigh_rows(const struct attention_head *head, struct matrix rows,
                                   size_t query)
 {

@@ -27,8 +27,8 @@
 
 enum {
     FEW = 64,   /* number of keys whose scores are computed at a time */
-    CHAINS = 8, /* sums that are computed at a time: a multiply-add needs four cycles, and each
-                 * cycle starts two */
+    CHAINS = 8, /* number of sums that are computed at a time: a multiply-add takes four cycles, and
+                 * a processor starts two in each cycle */
 };
 
 static bool measure(struct attention_size *size, const struct attention_problem *problem)
@@ -43,8 +43,8 @@ static bool measure(struct attention_size *size, const struct attention_problem 
     return true;
 }
 
-/* y[i] = x · rows[i], where elements are `step` floats apart. Each product is one chain of
- * multiply-adds, as in a kernel. */
+/* y[i] = x · rows[i], where the elements of rows[i] are `step` floats apart. Each product is one
+ * chain of multiply-adds, as in a kernel. */
 FOR_EACH_ISA
 static void multiply_chains(float *restrict y, const float *restrict x,
                             const float *const rows[CHAINS], size_t width, size_t step)

@@ -52,12 +52,14 @@ struct attention_memory {
             float *part;    /* [rows of a strip, strides.context] the sum of one chain; only if a
                              * context may have several chains */
             float *row; /* sparse, low-rank: scores, then weights, of one query; block by block: the
-                         * largest score so far and the sum so far for each query of a strip */
+                         * largest score so far and the sum so far for each query of a strip;
+                         * linear: φ of a query or a key */
             float *sums; /* linear: sums over keys; low-rank: mean keys, then mean values */
             /* The visible keys of a query in a pattern, and its random keys. */
             uint32_t *visible, *drawn;
             /* With bf16 products, these are pairs of rounded numbers: */
-            uint32_t *key_pairs, *value_pairs; /* pages (cache.h) of keys that are in no cache */
+            uint32_t *key_pairs, *value_pairs; /* pages (cache.h) of keys and values that are in no
+                                                * cache */
             uint32_t *query_pairs;             /* [queries, strides.query] the rounded queries */
             uint32_t *weight_pairs; /* [rows of a strip, strides.weight], for the keys of a panel */
         };
@@ -111,8 +113,9 @@ struct attention_layer {
     struct kernel score_kernels[ROW_SIZES][KEY_SIZES];      /* [row size][keys / STEP - 1] */
     struct kernel context_kernels[ROW_SIZES][KEY_SIZES][2]; /* [row size][keys / STEP - 1]; [1]:
                                                              * kernels that add to a sum */
-    atomic_size_t first_fault; /* the fault of the first head that fails: the lowest of round ·
-                                * HEAD_FAULTS + fault */
+    atomic_size_t first_fault; /* the lowest round · HEAD_FAULTS + fault of the heads that failed;
+                                * `round` is the index of a head among the heads of all texts. The
+                                * number of these heads · HEAD_FAULTS: no head failed */
 };
 
 /* One head of one text. */
@@ -178,12 +181,15 @@ struct key_range strip_visible(const struct attention_head *head, size_t query);
  * overflows. */
 bool strip_measure(struct attention_size *size, const struct attention_problem *problem);
 
-/* Row sizes of kernels: 0: one row (a generated token), 1: up to 16 rows, 2: up to 32 rows. */
+/* strip_row_size: the row size, an index of kernels, for strips of `rows` rows: 0 for one row (a
+ * generated token), 1 for up to 16 rows, 2 for up to 32. strip_rows_of_size: the number of rows
+ * that kernels of a row size compute. */
 size_t strip_row_size(size_t rows);
 size_t strip_rows_of_size(size_t size);
 
 /* Fetch the kernels of scores or of contexts for strips of a row size, with `keys` keys, which is a
- * multiple of STEP up to KEY_PANEL. If `add`, the kernel adds to a context that has a sum. */
+ * multiple of STEP up to KEY_PANEL. If `add`, the kernel adds to the context; otherwise it
+ * overwrites it. */
 void strip_fetch_scores(struct attention_layer *layer, size_t row_size, size_t keys);
 void strip_fetch_context(struct attention_layer *layer, size_t row_size, size_t keys, bool add);
 

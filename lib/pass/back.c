@@ -354,8 +354,9 @@ static void sum_block(const struct row_operation *block)
 
 /* --- gradients of parameters ------------------------------------------------------------------ */
 
-/* Return the address to which the gradient of a slot's parameter is added: in the tensor's
- * gradient, from its expert or head on; NULL: the gradient is not wanted. */
+/* Return the address to which the gradient of a slot's parameter is added: in the gradient of its
+ * tensor, at the numbers of the slot's expert or head if it has one; NULL: the gradient is not
+ * wanted. */
 float *walk_gradient(const struct walk *w, struct slot slot, struct family_layout *layout)
 {
     const struct back *back = w->back;
@@ -460,9 +461,9 @@ static void multiply(struct machine *machine, struct matrix total, struct matrix
         linear(machine, result, x, factor, ACTIVATION_NONE);
 }
 
-/* dx = dy · Wᵀ or, if `adds`, dx += dy · Wᵀ. If W is stored as [out, in], this already is Wᵀ.
- * Otherwise W is transposed if it is smaller than dy; if not, rows of W times the transposed dy
- * give the columns of dx. */
+/* dx = dy · Wᵀ or, if `adds`, dx += dy · Wᵀ. If dy has only a few numbers other than 0, only their
+ * columns of W are read. If W is stored as [out, in], this already is Wᵀ. Otherwise W is transposed
+ * if it is smaller than dy; if not, rows of W times the transposed dy give the columns of dx. */
 int walk_weight_back(struct walk *w, struct matrix dx, struct matrix dy,
                      const struct weight *weight, bool adds)
 {
@@ -693,7 +694,7 @@ static struct matrix logits_back(struct walk *w, const struct end_rows *some)
 }
 
 /* Return the gradient of the rows that the last matrices read; without data if no result depends on
- * the rows. */
+ * the rows, or if there is an error. */
 static struct matrix result_back(struct walk *w, const struct end_rows *some)
 {
     const struct unembed_rule *rule = &w->stack->unembed;
@@ -819,8 +820,8 @@ static struct text text_in(const struct walk *w, size_t index)
     return text;
 }
 
-/* token_rows returns the rows of the table of tokens for all tokens. embedded returns their sums
- * with the embeddings of positions and segments, which are the input of the embedding's norm. */
+/* token_rows: return the scaled embeddings of all tokens. embedded: return their sums with the
+ * embeddings of positions and segments, which are the input of the embedding's norm. */
 static struct matrix token_rows(struct walk *w)
 {
     struct matrix x = walk_room(w, w->texts * w->tokens, w->stack->embed.width);

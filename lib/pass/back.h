@@ -9,9 +9,9 @@
  *
  * The seeds define the scalar: they are its gradients at some sites, and all other gradients follow
  * from them. Divisors of norms, routing weights and caps have gradients; the choice of experts and
- * the choice of visible keys have none. The gradient is 0 for weights, masked scores and scores of
- * hidden keys, and for weights of experts that were not chosen. Gradients of keys and values are
- * sums over the query heads that share them. */
+ * the choice of visible keys have none. For a hidden key, the gradients of its score, masked score
+ * and weight are 0; so is the gradient of the weight of an expert that was not chosen. Gradients of
+ * keys and values are sums over the query heads that share them. */
 #pragma once
 
 #include "pass/forward.h"
@@ -155,10 +155,10 @@ int walk_show_rows(struct walk *w, enum site_branch branch, enum site id, struct
 int walk_show_heads(struct walk *w, enum site_branch branch, enum site id, struct matrix gradient,
                     size_t heads); /* heads are side by side in a row */
 
-/* walk_gradient: the address to which the gradient of a slot's parameter is added, in the gradient
- * of its tensor, from its expert or head on; NULL: the gradient is not wanted. walk_add_sums: add
- * all rows of `sums` to the gradient of a bias, or of the scales or shift of a norm. walk_scale: x
- * = x · factor. */
+/* walk_gradient: the address to which the gradient of a slot's parameter is added: in the gradient
+ * of its tensor, at the numbers of the slot's expert or head if it has one; NULL: the gradient is
+ * not wanted. walk_add_sums: add all rows of `sums` to the gradient of a bias, or of the scales or
+ * shift of a norm. walk_scale: x = x · factor. */
 float *walk_gradient(const struct walk *w, struct slot slot, struct family_layout *layout);
 void walk_add_sums(const struct walk *w, struct slot slot, struct matrix sums);
 void walk_scale(struct matrix x, float factor);

@@ -59,8 +59,8 @@ struct back_heads {
                                     * not wanted */
     float *dbiases;                /* [texts, H, 2 reach + 1] gradients of the bias of each
                                     * distance; NULL: not wanted */
-    float *dplaces;                /* [texts] gradients of the tables of distances, which follow the
-                              * biases in `biases`; NULL: not wanted */
+    float *dplaces;                /* [texts, places_floats] gradients of the tables of distances,
+                                    * which follow the biases in `biases`; NULL: not wanted */
     const float *difference; /* [texts, H, T, S] with two heads for each context: the differences of
                               * their weights, in the first H / 2 maps of each text; otherwise
                               * NULL */
@@ -688,7 +688,8 @@ static int head_reader(struct walk *w, const struct sublayer *s, const struct ba
     return err_if(project_back(w, s, dx, x, d) || show_reader(w, s, id, all->only, dx));
 }
 
-/* Show the queries, keys and values of all heads of a sublayer as readers of the stream. */
+/* Show the queries, keys and values of all heads of a sublayer, or only the queries in
+ * cross-attention, as readers of the stream. */
 static int show_readers(struct walk *w, const struct sublayer *s, const struct back_heads *all,
                         struct matrix x)
 {
@@ -964,7 +965,8 @@ static void drop_out(struct walk *w, const struct sublayer *s, struct matrix row
                  s->kind == SUBLAYER_MLP ? DROP_MLP : DROP_ATTENTION, rows);
 }
 
-/* Return the sum of a sublayer's output and the stream, before the norm of the sum. */
+/* Return the sum of a sublayer's output and the stream, or the output alone if it replaces the
+ * stream, before a norm or a scale is applied. */
 static struct matrix sum_of(struct walk *w, const struct sublayer *s)
 {
     const struct matrix x = stream_before(w, s);

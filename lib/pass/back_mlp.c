@@ -274,7 +274,7 @@ static int router_back(struct walk *w, const struct sublayer *s, struct matrix d
     const float *scales = NULL;
     if (!dlogits.data || weights_vector(w->run->weights, slot, &scales, w->err))
         return -1;
-    if (scales) { /* a weight is the router's weight · the scale of the expert */
+    if (scales) { /* a weight is the router's weight times the scale of the expert */
         struct matrix dscales = walk_zeros(w, x.rows, m->experts);
         for (size_t i = 0; i < x.rows * m->experts && dscales.data; i++) {
             const float scale = scales[i % m->experts];

@@ -46,8 +46,8 @@ struct cache {
                     * values [KEY_PANEL, Hkv·dv]; in bf16 the keys, then the values, as pairs */
     size_t page_count, page_words;
     struct cache_layer *layers; /* [L]; NULL before memory is first reserved */
-    struct cache_sum *sums;     /* [L][H] with linear attention; NULL: the attention is not
-                                 * linear */
+    struct cache_sum *sums;     /* [L][H] with linear attention; NULL: the attention is not linear,
+                                 * or memory was not reserved yet */
     float *mixed, *mixed_next;  /* the states of all mixers. `mixed`: after `count` tokens;
                                  * mixed_next: after the tokens of the running pass or, if `before`
                                  * is not SIZE_MAX, after `before` tokens */

@@ -194,8 +194,8 @@ static void scale_rows(struct matrix x, float factor)
         scale_row(matrix_row(x, row), matrix_row(x, row), x.columns, factor);
 }
 
-/* Compute the extra input of each layer, scratch.given [T, L·P] = (norm(x · W / √C) + √P · a row of
- * a table) / √2. */
+/* Compute the extra input of each layer, which has P channels: scratch.given [T, L·P] =
+ * (norm(x · W / √C) + √P · table[id]) / √2. */
 static enum pass_state embed_given(struct pass *pass, struct matrix x)
 {
     struct matrix given = pass->scratch.given, row;
@@ -440,9 +440,9 @@ static bool is_needed(const struct pass *pass, enum projected which, size_t laye
            pass_goes_to(pass, projections[which].reader, layer);
 }
 
-/* If the matrices of q, k and v are side by side in one tensor, compute q, k and v of one token by
- * one product. This is faster, because the product reads the tensor in the order of its addresses.
- * *done: whether q, k and v were computed. */
+/* If the matrices of q, k and v are side by side in one tensor, and all heads of q, k and v are
+ * needed, compute q, k and v of one token by one product. This is faster, because the product reads
+ * the tensor in the order of its addresses. *done: whether q, k and v were computed. */
 static enum pass_state project_together(struct pass *pass, const struct head_rule *rule,
                                         size_t layer, struct matrix x, bool *done)
 {

@@ -24,7 +24,8 @@ enum {
  * run. */
 struct lent {
     float **heads;      /* NULL: the matrices are not written */
-    const size_t *rows; /* row of each query, as in attention_map_loan (tap.h) */
+    const size_t *rows; /* row of each query in a matrix, or ATTENTION_NO_ROW (tap.h); NULL: query t
+                         * has row t */
     attention_row_taker take;
     size_t columns;
 };
@@ -38,7 +39,8 @@ struct mixing {
     struct matrix from, to;            /* input and output of the convolution */
     const float *shift, *decay, *skip; /* parameters of the layer: `decay` is e^DECAY; `skip` NULL:
                                         * the layer has no skip factors */
-    struct matrix b;                   /* [T, H] strengths */
+    struct matrix b;                   /* [T, H] strengths; step sizes if the mixer has no
+                                        * strengths */
     struct norm norm;                  /* norm of the context */
     size_t text;
     float *states;    /* [text][H, dk, dv] states after the last token; NULL: they are not
@@ -411,9 +413,10 @@ static inline void decay_columns(const struct state_block *s, float *read)
     }
 }
 
-/* For each token: S = a S; fresh = b (v - [delta] Sᵀ k); S += k freshᵀ; out = Sᵀ q. Each row of S
- * is read once for each token: with a delta rule, the first step of the next token is done at the
- * same time, and its Sᵀ k is kept in `read`. */
+/* For each token: S = a S; fresh = b (v - Sᵀ k) with a delta rule, otherwise b v; S += k freshᵀ;
+ * out = Sᵀ q, plus skip · v if there is a skip factor. Each row of S is read once for each token:
+ * with a delta rule, the first step of the next token is done at the same time, and its Sᵀ k is
+ * kept in `read`. */
 FOR_EACH_ISA
 static void scan_columns(const struct state_block *s)
 {

@@ -32,7 +32,8 @@ struct attention_maps {
     float *own[ATTENTION_MAPS];    /* [text][H, T, S] buffers; NULL: the map is not watched, or the
                                     * tap lends memory */
     struct lent_maps {
-        const size_t *rows; /* row of each query, as in attention_map_loan (tap.h) */
+        const size_t *rows; /* row of each query in the lent memory, or ATTENTION_NO_ROW (tap.h);
+                             * NULL: query t has row t */
         attention_row_taker take;
     } * lent; /* [text]; NULL: no map is lent */
 };
@@ -128,7 +129,8 @@ struct pass {
 int pass_init(struct pass *pass);
 int pass_init_cross(struct pass *cross, const struct pass *pass, const struct batch *batch);
 
-/* Reserve memory for the inputs of bf16 products, which are rounded. */
+/* If products are in bf16, reserve memory for their rounded inputs, and set weights->widens if no
+ * kernel multiplies bf16 pairs. */
 int pass_hold_rounded(struct pass *pass);
 
 /* If `keep`, add the tokens whose values this pass stored to the caches; otherwise remove them. */
@@ -227,8 +229,8 @@ struct span {
     size_t first, count;
 };
 
-/* Return the heads of a site that a layer computes: only the watched heads, or all heads if a cache
- * or a value after attention needs them. */
+/* Return the heads of a site that a layer computes: only the watched heads; all heads if a cache or
+ * a value after attention needs them, in mixers, or if two heads make one context. */
 struct span pass_heads(const struct pass *pass, enum site site, size_t layer);
 
 /* pass_rows: the rows of a text in the matrix of a site. pass_logit_rows: the rows of a text in
@@ -266,12 +268,13 @@ enum pass_state mixture(struct pass *pass, const struct mlp_rule *rule, size_t l
 size_t mixture_choose_one(const struct mixture *m, float *near, float *left, const float *logits);
 
 /* gate = min(gate, clamp); up is limited to the range from -clamp to clamp, then up_offset is
- * added. If gate_slope s differs from quick_gelu's 1.702, gate is multiplied by s / 1.702 and up
- * divided by it. Returns this factor, or 1. */
+ * added. If gate_slope is not 0, gate is multiplied by gate_slope / 1.702, and up divided by it,
+ * because quick_gelu has the slope 1.702. Returns this factor, or 1. */
 float mlp_limit(const struct mlp_rule *rule, struct matrix gate, struct matrix up);
 
-/* y = act(gate) · up, or act(gate) if up.data is NULL. With a clamp, y must be the same matrix as
- * gate (mlp_rule). If `active` is true, y is gate, to which act has already been applied. */
+/* y = act(gate) · up, or act(gate) if up.data is NULL. With a clamp, gate and up are limited first
+ * (mlp_limit), and y must be the same matrix as gate. If `active` is true, y is gate, to which act
+ * has already been applied. */
 void mlp_combine(struct machine *machine, const struct mlp_rule *rule, struct matrix y,
                  struct matrix gate, struct matrix up, bool active);
 
@@ -298,8 +301,8 @@ void attention_store(struct pass *pass, const struct head_rule *heads, size_t la
  * the sites from scores to context. */
 enum pass_state attention(struct pass *pass, const struct sublayer *s, size_t layer);
 
-/* Return how many bytes threads need for a text with `queries` queries and `keys` keys, in
- * float32. */
+/* Return how many bytes `threads` threads need for attention in float32, for a text with `queries`
+ * queries and `keys` keys; SIZE_MAX: the number overflows. */
 size_t attention_bytes(const struct config *config, size_t queries, size_t keys, size_t threads);
 
 /* Return how many bytes one thread needs for the rows of a map, if the tap's lender receives

@@ -32,8 +32,8 @@ uint64_t sampler_random(uint64_t *state)
     return number;
 }
 
-/* weights = e^((logit - max) / temperature), computed in double, where even the smallest
- * temperature does not lead to 0 / 0. */
+/* weights = e^((logit - max) / temperature). The quotient is computed in double, where even the
+ * smallest temperature does not lead to 0 / 0. */
 FOR_EACH_ISA
 static void weigh(float *weights, const float *logits, size_t count, float max, double temperature)
 {

@@ -41,8 +41,8 @@ int sampler_init(struct sampler *sampler, const struct sampling *how, size_t cou
 uint32_t sampler_next(struct sampler *sampler, const float *logits);
 uint64_t sampler_random(uint64_t *state);
 
-/* Return log Σ e^logit, computed in double, without libm. The log-probability of a token is its
- * logit minus this number. */
+/* Return log Σ e^logit, summed in double, without libm. The log-probability of a token is its logit
+ * minus this number. */
 double logsumexp(const float *logits, size_t count);
 
 /* Return logsumexp, and set *entropy to the entropy of the distribution, -Σ p log p, in nats. */

@@ -183,7 +183,7 @@ int text_rewriter_finish(struct text_rewriter *rewriter, struct aligned_text *ou
     *out = *rewriter->in;
     if (!rewriter->changed && rewriter->kept.end == rewriter->in->size)
         return 0;
-    rewriter->changed = true; /* the end of the text may be all that was dropped */
+    rewriter->changed = true; /* true even if only the end of the text was dropped */
     copy_kept(rewriter);
     if (rewriter->failed || rewriter->bytes.out_of_memory)
         return err_memory(err, rewriter->bytes.size);

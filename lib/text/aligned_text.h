@@ -87,7 +87,8 @@ void text_rewriter_keep(struct text_rewriter *rewriter, size_t start, size_t end
 void text_rewriter_replace(struct text_rewriter *rewriter, size_t start, size_t end,
                            const char *bytes, size_t size);
 
-/* The new text, valid until the rewriter is restarted or released; `in` if nothing changed. */
+/* Set `*out` to the new text, valid until the rewriter is restarted or released, or to `in` if
+ * nothing changed. */
 int text_rewriter_finish(struct text_rewriter *rewriter, struct aligned_text *out, struct err *err);
 void text_rewriter_release(struct text_rewriter *rewriter);
 

@@ -27,7 +27,7 @@ struct chat {
 
 /* Read the template of a model's folder: chat_template.jinja, else the member chat_template of
  * tokenizer_config.json (a GGUF file's template is there as well). The arena owns the texts. A
- * folder without a template, and a template that fails on a message, are refused as unsupported. If
+ * folder without a template, and a template that fails on a message, are refused. If
  * `begins`, a BOS that the template writes at the start is kept, else it is removed. */
 int chat_open(struct chat *chat, const struct folder *folder, const struct tokenizer *tokenizer,
               bool begins, struct arena *arena, struct err *err);

@@ -494,8 +494,8 @@ static value member(struct jinja_run *run, value of, value key)
                    : of.of.list->items[at];
 }
 
-/* A bound of a slice, as in Python: negative numbers count from the end. `other` if `v` is not a
- * number. The result is limited to [least, most]. */
+/* A bound of a slice, as in Python: negative numbers count from the end. If `v` is not a number,
+ * the bound is `other`. The result is limited to [least, most]. */
 static long long bound(value v, long long count, long long other, long long least, long long most)
 {
     long long at = !jinja_is_number(v) ? other : v.integer < 0 ? v.integer + count : v.integer;
@@ -838,8 +838,8 @@ static void execute_for(struct jinja_run *run, const node *n)
         execute(run, n->otherwise);
 }
 
-/* The statements of the branch whose condition is true. An `elif` is parsed as an `if` that is the
- * only statement in `otherwise`. */
+/* Return the statements of the branch whose condition is true, else of `else`; NULL: there are
+ * none. An `elif` is parsed as an `if` that is the only statement in `otherwise`. */
 static const node *branch_of(struct jinja_run *run, const node *n)
 {
     bool holds = jinja_is_true(evaluate(run, n->a));

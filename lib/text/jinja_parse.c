@@ -302,7 +302,7 @@ static bool ends_tag(const struct reader *reader)
     return at + 1 < reader->end && (*at == '}' || *at == '%') && at[1] == '}';
 }
 
-/* Tests that accept a value without parentheses: `x is equalto y`. */
+/* True for a test that accepts a value without parentheses: `x is equalto y`. */
 static bool test_takes_value(const char *name)
 {
     static const char *const names[] = {"equalto", "eq", "ne", "in", "divisibleby"};
@@ -618,7 +618,7 @@ static node *read_statement(struct reader *reader)
     return refuse(reader, "if, for, set, macro, generation, break or continue");
 }
 
-/* Skip a comment. */
+/* Skip the rest of a comment, {# … #}, with its end. */
 static void skip_comment(struct reader *reader)
 {
     while (reader->at + 1 < reader->end && (reader->at[0] != '#' || reader->at[1] != '}'))

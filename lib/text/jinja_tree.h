@@ -20,12 +20,12 @@ enum node_kind {
     NODE_VALUE,    /* the constant `value` */
     NODE_NAME,     /* the variable `name` */
     NODE_LIST,     /* the list of the expressions a, linked by `next` */
-    NODE_DICT,     /* the map of the keys a, linked by `next`, each with its value as `b` */
+    NODE_DICT,     /* the map of the NODE_ARGUMENT nodes a, linked by `next`: key a, value b */
     NODE_MEMBER,   /* the member `a.name` */
     NODE_ITEM,     /* the item `a[b]` */
     NODE_SLICE,    /* the slice `a[b:c:d]`; b, c or d is NULL if it is left out */
     NODE_CALL,     /* the call `a(b)`, with the arguments b, linked by `next` */
-    NODE_ARGUMENT, /* the argument `name = a` of a call */
+    NODE_ARGUMENT, /* the argument `name = a` of a call, or a pair of a map: key a, value b */
     NODE_FILTER,   /* the filter `a | name(b)`, with the arguments b, linked by `next` */
     NODE_TEST,     /* the test `a is name(b)`, with the arguments b, linked by `next` */
     NODE_NOT,      /* the expression `not a` */

@@ -30,7 +30,7 @@ struct jinja_value jinja_fail(struct jinja_run *run, const char *format, ...)
 /* --- limits: all work is counted, so that every template ends -----------------------------------
  *
  * Each function returns true if the run may continue. Code that compares, copies or searches a text
- * counts its bytes; the functions below do so. */
+ * counts its bytes; the functions below do so, except jinja_find_text. */
 
 /* Begin an expression, statements or a comparison inside another; `run->depth--` ends it. */
 bool jinja_enter(struct jinja_run *run);

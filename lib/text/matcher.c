@@ -451,8 +451,8 @@ static int next_literal(struct matcher_walk *walk, struct text_range *match)
     size_t left = walk->size - walk->at;
     if (!size || !left)
         return 0;
-    const char *found = *at == *literal ? at : memchr(at, *literal, left); /* usually the byte is
-                                                                            * not found */
+    const char *found = *at == *literal ? at : memchr(at, *literal, left); /* usually the text
+                                                                            * lacks the byte */
     if (found && size > 1) {
         left -= (size_t)(found - at);
         bool here = left >= size && memcmp(found, literal, size) == 0;

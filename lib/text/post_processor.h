@@ -1,5 +1,5 @@
-/* post_processor.h: the tokens that a tokenizer's own program puts around a text, and around the
- * two texts of a pair: `post_processor` of a tokenizer.json. */
+/* post_processor.h: templates of the special tokens around a text, and around the two texts of a
+ * pair, as the `post_processor` of a tokenizer.json defines them. */
 #pragma once
 
 #include <stdint.h>
@@ -10,7 +10,8 @@ enum { TEMPLATE_PARTS_MAX = 32 };
 
 #define TEMPLATE_UNLISTED UINT32_MAX /* the id of a token that special_tokens lacks */
 
-/* A text, whose kind is its index in the list of texts, or a special token. */
+/* A part of a template: a text, whose kind is its index in the list of texts, or a special
+ * token. */
 struct template_part {
     enum template_kind { TEMPLATE_FIRST, TEMPLATE_SECOND, TEMPLATE_SPECIAL } kind;
     uint32_t id;           /* id of a special token */

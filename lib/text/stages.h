@@ -42,8 +42,8 @@ struct stage {
     bool left, right; /* Strip: remove white space on the left or right */
     bool first;       /* SentencePiece: add the prefix only at the start of the original text */
     bool stays[256];  /* by byte: true for ASCII that the step does not change */
-    const struct charsmap *charsmap; /* map of Precompiled or SentencePiece; NULL: no character is
-                                      * mapped */
+    const struct charsmap *charsmap; /* the character map of a Precompiled or SentencePiece
+                                      * normalizer; NULL: no character is mapped */
     const struct added_tokens *kept; /* SentencePiece: the added tokens, of which user-defined
                                       * tokens are not mapped */
     bool collapses;                  /* SentencePiece: drop spaces at the start and after spaces */

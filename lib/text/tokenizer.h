@@ -30,8 +30,9 @@ enum { TOKENIZER_FILES = 15 };
 
 const char *tokenizer_file_name(size_t index);
 
-/* Open the folder's tokenizer, NULL if it has none; errors name the file and the key, id or line.
- * The caller frees it. It needs the folder only while it is opened. */
+/* Open the folder's tokenizer, or set `*tokenizer` to NULL if it has none. Errors name the file and
+ * the key, id or line. The caller frees the tokenizer. The folder is needed only while it is
+ * opened. */
 int tokenizer_open(struct tokenizer **tokenizer, const struct folder *folder, struct err *err);
 void tokenizer_free(struct tokenizer *tokenizer);
 
@@ -68,8 +69,8 @@ int tokenizer_begin_texts(struct tokenizer *tokenizer, const struct folder *fold
 int tokenizer_find_begin(uint32_t *begin, bool *found, const struct tokenizer *tokenizer,
                          const struct folder *folder, struct err *err);
 
-/* From now on, put around every text the tokens that the tokenizer's own program adds: as the
- * post_processor says or, for files without one, as BERT, RoBERTa, Marian or M2M-100 do.
+/* From now on, put special tokens around every text: as the post_processor says or, for files
+ * without one, as the class of the tokenizer in transformers does.
  * `add_bos_token` and `add_eos_token` of tokenizer_config.json switch BOS and EOS on or off;
  * without them, a tokenizer.model with a class like Llama's adds BOS. tokenizer_special returns the
  * templates. */
@@ -89,10 +90,10 @@ int tokenizer_encode(const struct tokenizer *tokenizer, struct tokens *tokens, c
  * tokenizer is of the kind "words". */
 bool tokenizer_joins(const struct tokenizer *tokenizer);
 
-/* Split two texts into tokens with segments, joined by the template for pairs in use. Offsets are
- * relative to the text that has the token; added special tokens are at the end of the text before
- * them, or at 0. The id of `dropped_first` is the index of its text. It is an error if
- * tokenizer_joins returns false. */
+/* Split two texts into tokens with segments, joined by the current template for pairs. Offsets are
+ * relative to the text that the token comes from; a special token that is added has the offset of
+ * the end of the text before it, or 0 if there is none. `dropped_first->id` is the index of the
+ * text with the first dropped character. It is an error if tokenizer_joins returns false. */
 int tokenizer_encode_pair(const struct tokenizer *tokenizer, struct tokens *tokens,
                           const struct token_bytes *texts, struct arena *arena, struct err *err);
 

@@ -64,7 +64,8 @@ static const struct merges_class {
     const char *name;
     int pattern;
     bool composes;     /* texts are changed to NFC first */
-    const char *model; /* a folder with this model_type and no class uses the row; NULL: none */
+    const char *model; /* a model_type: folders with it whose config names no tokenizer class use
+                        * this row; NULL: no model_type selects this row */
     const char *const *usual; /* the usual special tokens; CLS and SEP are put around texts, as
                                * RoBERTa does; NULL: nothing is put around texts */
 } classes[] = {

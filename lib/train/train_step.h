@@ -89,8 +89,8 @@ enum train_objective { TRAIN_NEXT, TRAIN_MASKED, TRAIN_PAIRS, TRAIN_CLASSES };
 
 enum train_objective train_objective_of(const struct config *config);
 
-/* Allocate all memory of the steps, with gradients of 0. It is an error if texts have more tokens
- * than the model has positions. */
+/* Open the model's weights for the steps, and allocate memory, with gradients of 0. It is an error
+ * if texts have more tokens than the model has positions, or if train_step_check fails. */
 int train_step_open(struct train_step *step, const struct train_step_plan *plan, struct err *err);
 void train_step_release(struct train_step *step);
 

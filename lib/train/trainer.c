@@ -111,8 +111,8 @@ int dataset_add_labelled(struct dataset *dataset, const uint32_t *ids,
     return keep_pair(dataset, err) || buf_check(&dataset->segment_bytes, err);
 }
 
-/* List `count` pairs from pair `first` on, sorted by the lengths of their sources: a counting sort
- * keeps the order of pairs with sources of one length. */
+/* List `count` pairs from pair `first` on, sorted by the lengths of their sources. Pairs whose
+ * sources have the same length keep their order. */
 static void list_pairs(struct dataset *dataset, struct dataset_split *split, size_t first,
                        size_t count)
 {

@@ -23,7 +23,8 @@
 
 /* --- dataset: tokens of texts, from which batches are drawn. Each text of a batch begins at a line
  * and may continue into later lines; or it is the text of a pair, and all sources of the batch have
- * the same length. The seed and the number of the batch determine the choice. */
+ * the same length; or it is a labelled text, and all texts of the batch have the same length. The
+ * seed and the number of the batch determine the choice. */
 
 /* A part of the dataset: the lines at which texts of a batch may begin, or the pairs, sorted by the
  * lengths of their sources. */

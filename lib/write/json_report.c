@@ -7,8 +7,9 @@
  *
  * Some optional members: `source` (cross-attention), `heads` (if selected), `mean` (["heads",
  * "layers"]) and `layers` (of means), `words` (if axes count words), `first_shown` (if axes omit
- * the first token), "precision": "bf16" (unless it is f32), "mechanism": "attention window:4" (with
- * such options). For a text given as ids, `sentence` is null and tokens have no offsets.
+ * the first token), "precision": "bf16" (unless it is f32), "mechanism": "attention window:4" (if
+ * such options or edits are set). For a text given as ids, `sentence` is null and tokens have no
+ * offsets.
  *
  * `json` breaks lines between members and between the rows of a matrix; several reports form an
  * array. `jsonl` writes one line per report. */
@@ -514,8 +515,8 @@ void json_report_command(struct buf *out, const struct report *report)
     json_put_close(&json, '}');
 }
 
-/* Begin a report. Several reports form an array (json) or are lines (jsonl). json_end writes the
- * last brace. */
+/* Begin a report. Several reports form an array (json) or are lines (jsonl). json_end closes
+ * the object and, after the last report, the array. */
 static int json_begin(struct writer *writer, struct err *err)
 {
     const struct identity *identity = &writer->report->identity;

@@ -70,8 +70,9 @@ static void set_heat(struct buf *line, struct text_heat *heat, unsigned level)
     heat->set = level;
 }
 
-/* The shade for a level: the darker, the farther the level is from the level of 0 (if two-sided) or
- * of the minimum. Close levels, and level 0, get a space. */
+/* The shade for a level: the farther it is from the level of the number 0 (if two-sided) or of the
+ * minimum, the darker. Levels near that one get a space, and so does level 0, which is no
+ * number. */
 static const char *shade_of(const struct text_heat *heat, unsigned level)
 {
     enum { NEAR = 10 };

@@ -1,4 +1,4 @@
-/* The known classifiers, which are found by the names of their tensors. */
+/* class_heads.c: the known classifiers, recognised by the names of their tensors. */
 #include "base/names.h"
 #include "model/family/family.h"
 

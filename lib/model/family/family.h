@@ -20,7 +20,8 @@
 
 enum { FAMILY_MEMBERS_MAX = 5, FAMILY_ROWS_MAX = 26 };
 
-/* A tensor, which has the rows of one or several slots, its members. `groups`: in which order. */
+/* A tensor with the rows of one or several slots, which are its members. `groups`: the order of
+ * these rows. */
 struct family_row {
     /* The tensor's name, without the layer and without ".weight" or ".bias"; {e} is replaced by the
      * index of an expert or head. */
@@ -43,8 +44,8 @@ struct family_row {
 };
 
 struct family_names {
-    /* The beginning of all names except those of SLOT_TRANSFORM to SLOT_UNEMBED_BIAS. Some files
-     * lack it. */
+    /* The beginning of the names of all slots except SLOT_TRANSFORM to SLOT_UNEMBED_BIAS. Some
+     * files lack it. */
     const char *prefix;
     /* The part of a name before the layer's number: `layers` in the text's stack, `source_layers`
      * in the encoder (NULL: there is no encoder). {g} in it is replaced by the index of the layer's
@@ -62,7 +63,7 @@ struct reading;
 
 struct family {
     const char *name; /* the model_type. The rows that follow a family may be its variants: they
-                       * have the same name, or this name followed by a space and another word */
+                       * have the same name, or this name followed by a space and other words */
     const struct family_names *names;
     void (*settle)(struct reading *reading); /* reads the keys that this table cannot express; NULL:
                                               * there are none */
@@ -86,7 +87,8 @@ struct family {
                         * `names` */
     bool first_names;  /* if a size has several names in config.json, only the first is read; else
                         * their values must be equal */
-    bool fixed_rotary; /* no key but the width changes the rotary embedding (as in transformers) */
+    bool fixed_rotary; /* family_read_rotary ignores "rope_theta", "rope_scaling" and
+                        * "rope_parameters" (as in transformers) */
     bool own_mask;     /* the model is causal, whatever "is_causal" says (as in transformers) */
     unsigned short trained_positions; /* default of original_max_position_embeddings; 0: none */
     const char *reads; /* keys that are accepted only for families that list them here, with spaces
@@ -128,7 +130,7 @@ struct family_trial {
     size_t count;
     size_t key, value;                 /* key: index in `absent` of the key on trial; value: index
                                         * of the value that this key gets */
-    struct json *lists[FAMILY_VALUES]; /* values for keys whose value is a list */
+    struct json *lists[FAMILY_VALUES]; /* values for keys whose value is a list or an object */
 };
 
 /* family_trial_begin: prepare trials for a model with `layers` layers. family_trial_end: free their
@@ -162,16 +164,17 @@ struct classifier {
 
 extern const struct classifier classifiers[];
 
-/* Make a config that of a classifier with `count` classes. config->biases does not change. */
+/* Turn a config into the config of a classifier with `count` classes. config->biases does not
+ * change. */
 void class_head_take(struct config *config, const struct classifier *head, size_t count);
 
 /* The classifier that …ForSequenceClassification of the config's family has in transformers; NULL:
  * it is not known. */
 const struct classifier *classifier_of_sequences(const struct config *config);
 
-/* If "architectures" in config.json names a …ForSequenceClassification, make the config that of its
- * classifier, with a class for each name in "id2label" (without this key: 2). Other classifiers are
- * found by their tensors. */
+/* If "architectures" in config.json names a …ForSequenceClassification, turn the config into the
+ * config of its classifier, with a class for each name in "id2label" (without this key: 2). Other
+ * classifiers are found by their tensors. */
 int family_read_classes(struct config *config, const struct json *root, struct err *err);
 
 /* The row of a slot: the row of the config's classifier, if it has one for this slot, or else
@@ -264,8 +267,8 @@ void family_expect(struct reading *reading, const char *key, bool value, bool ot
 /* Set the activation to `name`, the value of `key`; an unknown name is an error. */
 void family_activation(struct reading *reading, const char *key, const char *name);
 
-/* Read a flag that says whether the model has `biases`. If the flag is absent config->biases
- * stays. */
+/* Read a flag that says whether the model has `biases`, and set them in config->biases. By default
+ * the model has them if config->biases has all of them. */
 void family_bias(struct reading *reading, const char *key, unsigned biases);
 
 /* Read a limit, such as a cap. Returns 0 for no limit: if the value is null, or if the key is
@@ -294,8 +297,9 @@ void family_local_rotary(struct reading *reading, const char *theta_key, double 
 bool family_is_for(const struct reading *reading, const char *task);
 
 /* Read the rotary embedding of a kind of layers, such as "full_attention", from "rope_parameters",
- * for heads of `width` channels. `theta` and `share` are defaults. If the default share is below 1,
- * only this share of the pairs is rotated, and the scaling must be proportional. */
+ * for heads of `width` channels. `theta`: default of the base; `share`: share of the pairs that is
+ * rotated if there is no "rope_parameters" (in its object the default of the share is 1). If
+ * `share` is below 1 the scaling must be proportional. */
 void family_kind_rotary(struct reading *reading, struct rotary *rotary, const char *kind,
                         size_t width, double theta, double share);
 

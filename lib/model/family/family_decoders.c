@@ -1,5 +1,6 @@
-/* family_decoders.c: decoders without experts: names of tensors, keys that a row cannot express,
- * and a row for each family. */
+/* family_decoders.c: decoders whose families have no experts or mixers, and Gemma 4, which may have
+ * experts. It has a table with a row for each family, the names of the families' tensors, and
+ * functions that read the keys of config.json that a row cannot describe. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -226,8 +227,8 @@ void family_settle_ernie(struct reading *r)
     family_bias(r, "use_bias", BIASED_ALL);
 }
 
-/* Read the window, and which layers have it: those in "layer_types" or, without this list, all
- * layers but each n-th, where n is "sliding_window_pattern". `otherwise`: default of n. */
+/* Read the window, and from "layer_types" which layers have it. Without this list all layers have
+ * it except each n-th, where n is "sliding_window_pattern". `otherwise`: default of n. */
 static void settle_pattern(struct reading *r, size_t otherwise)
 {
     struct config *c = r->config;
@@ -507,8 +508,8 @@ static void settle_gemma_layers(struct reading *r, long long borrowing)
                         "earlier tokens: vision or null");
 }
 
-/* Read which layers have a window: those that "layer_types" says or, without this list, all layers
- * but each n-th. */
+/* Read the window, and from "layer_types" which layers have it. Without this list all layers have
+ * it except each n-th. */
 static void read_kinds(struct reading *r, size_t n)
 {
     struct config *c = r->config;
@@ -735,7 +736,7 @@ static bool add_local_layers(struct config *c, const struct json *list, size_t *
 }
 
 /* Read GPT-Neo. "attention_layers" or "attention_types" says which layers have a window; without
- * both these are layers 1, 3, 5, … */
+ * both keys layers 1, 3, 5, … have one. */
 static void settle_gpt_neo(struct reading *r)
 {
     struct config *c = r->config;

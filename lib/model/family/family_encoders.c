@@ -1,5 +1,6 @@
-/* family_encoders.c: encoders, in which tokens attend to earlier and later tokens: names of
- * tensors, keys that a row cannot express, and a row for each family. */
+/* family_encoders.c: encoders, in which tokens attend to earlier and later tokens. It has a table
+ * with a row for each family, the names of the families' tensors, and functions that read the keys
+ * of config.json that a row cannot describe. */
 #include <math.h>
 #include <string.h>
 
@@ -167,7 +168,8 @@ static void settle_nomic(struct reading *r)
     const char *name = family_text(r, key, "swiglu");
     if (strcmp(name, "swiglu") != 0)
         err_unsupported(family_fail(r), "field '%s': expected \"swiglu\", found \"%s\"", key, name);
-    /* in longer texts the authors' code changes the angles of the rotary embedding */
+    /* in texts with more tokens than "max_trained_positions" the authors' code changes the angles
+     * of the rotary embedding */
     size_t trained = family_size(r, "max_trained_positions", c->n_positions);
     c->n_positions = trained < c->n_positions ? trained : c->n_positions;
 }

@@ -1,5 +1,6 @@
-/* family_experts.c: decoders with experts: names of tensors, keys that a row cannot express, and a
- * row for each family. */
+/* family_experts.c: decoders with experts, but without mixers. It has a table with a row for each
+ * family, the names of the families' tensors, and functions that read the keys of config.json that
+ * a row cannot describe. */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>

@@ -853,8 +853,8 @@ int family_try(struct config *config, const struct family *family, const struct 
         }
     }
     if (family_is_for(&reading, "ForTokenClassification") ||
-        family_is_for(&reading, "ForQuestionAnswering")) /* its tensors could also be those of a
-                                                          * classifier of sequences */
+        family_is_for(&reading, "ForQuestionAnswering")) /* a classifier of sequences may have
+                                                          * tensors with the same names */
         config->answers = ANSWER_OF_EACH;
     if (config->kind == MODEL_DECODER)
         read_decoder(&reading);

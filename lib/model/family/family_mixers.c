@@ -1,5 +1,6 @@
-/* family_mixers.c: decoders with mixers, layers that keep a state: names of tensors, keys that a
- * row cannot express, and a row for each family. */
+/* family_mixers.c: decoders with mixers, layers that keep a state; some also have experts. It has a
+ * table with a row for each family, the names of the families' tensors, and functions that read the
+ * keys of config.json that a row cannot describe. */
 #include <math.h>
 #include <string.h>
 
@@ -14,7 +15,7 @@
         under ".down_proj", {SLOT_EXPERT_DOWN}, .bare = true, .stacked = true                   \
     }
 
-/* Tensor names that Qwen3-Next and Qwen3.5 share. The gated delta rule is under "linear_attn",
+/* Tensor names that Qwen3-Next and Qwen3.5 share. The gated delta rule is under "linear_attn", and
  * attention has a gate. */
 static const struct family_names delta_names = NAMES(
     "model.", "layers.", &family_qwen2_moe_names,
@@ -200,8 +201,8 @@ static const struct family_names kimi_names = NAMES(
     {"self_attn.dt_bias", {SLOT_STEP_SHIFT}, .bare = true, OF_MIXER},
     {"self_attn.A_log", {SLOT_DECAY}, .bare = true, OF_MIXER},
     {"self_attn.o_norm", {SLOT_OUT_NORM}, OF_MIXER});
-/* Tensor names of Kimi Linear in files that transformers 5 saved: plain MLPs have names like
- * experts. */
+/* Tensor names of Kimi Linear in files that transformers 5 saved: the names of a plain MLP's
+ * tensors also begin with "block_sparse_moe.". */
 static const struct family_names kimi_saved_names =
     NAMES("model.", "layers.", &kimi_names, {"block_sparse_moe.gate_proj", {SLOT_GATE}},
           {"block_sparse_moe.up_proj", {SLOT_UP}}, {"block_sparse_moe.down_proj", {SLOT_DOWN}});
@@ -686,7 +687,7 @@ static void settle_olmo_hybrid(struct reading *r)
 
 /* Read which layers have a mixer from two lists of layers, counted from 1: the layers with
  * attention under the key `others`, the layers with a mixer under `own`. Without both lists layers
- * 0, 4, 8, … have attention. */
+ * 4, 8, 12, … have attention (counted from 0). */
 static void read_counted_layers(struct reading *r, const char *others, const char *own)
 {
     struct config *c = r->config;
@@ -716,8 +717,8 @@ static void read_counted_layers(struct reading *r, const char *others, const cha
                 c->n_layer, others, count);
 }
 
-/* Read the sizes of Kimi Linear's mixers, and which layers have one. The keys are in the object
- * "linear_attn_config" of published files, or else those of transformers at the top level. */
+/* Read the sizes of Kimi Linear's mixers, and which layers have one. Published files have the keys
+ * in the object "linear_attn_config"; files of transformers have other keys at the top level. */
 static void read_kimi_mixers(struct reading *r)
 {
     struct config *c = r->config;

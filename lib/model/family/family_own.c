@@ -1,5 +1,6 @@
 /* family_own.c: reads configs of the types that this program defines, "attention" and
- * "transformer", and of "gpt2". No other file reads their keys. */
+ * "transformer", and of "gpt2". Configs of all other types are read by family_keys.c, together with
+ * the file that has their family. */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>

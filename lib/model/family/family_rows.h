@@ -52,12 +52,13 @@ void family_settle_qkv_bias(struct reading *reading);
 void family_settle_ernie(struct reading *reading);
 void family_settle_window(struct reading *reading);
 
-/* Read the width of the window, and which layers have it: those that "layer_types" says or, without
- * this key, each `step`-th layer from `first` on. */
+/* Read the width of the window, and from "layer_types" which layers have it. Without this key each
+ * `step`-th layer from `first` on has it. */
 void family_windows(struct reading *reading, size_t first, size_t step);
 void family_settle_switched_window(struct reading *reading);
 void family_settle_granite(struct reading *reading);
-/* Whether each expert has its own tensors, as in GGUF files. */
+/* True if the config.json was made from a GGUF file of a family whose own checkpoints stack the
+ * experts: then the stacked experts of that file are split into one tensor per expert. */
 bool family_has_separate_experts(const struct reading *reading);
 
 /* Read the number of experts, the number of experts for each token, and the channels of an expert,
@@ -87,8 +88,8 @@ void family_read_mlp_layers(struct reading *reading, size_t chosen);
 void family_expect_text(struct reading *reading, const char *key, const char *value);
 
 /* Read the heads of latent attention. The first channels of queries and keys have no rotary
- * embedding. The arguments are defaults; config.d_k must be set to the maximum number of rotated
- * channels before this call. */
+ * embedding. The arguments are defaults. The rotary embedding must be read before this call, with
+ * the maximum number of rotated channels as config.d_k. */
 void family_read_latent(struct reading *reading, size_t latent_q, size_t unrotated, size_t d_v);
 
 bool family_default_scaling(struct reading *reading, enum rotary_scaling scaling, double factor,

@@ -1,5 +1,6 @@
-/* family_translators.c: models with an encoder and a decoder: names of tensors, keys that a row
- * cannot express, and a row for each family. */
+/* family_translators.c: models with an encoder and a decoder, and T5's encoders used alone. It has
+ * a table with a row for each family, the names of the families' tensors, and functions that read
+ * the keys of config.json that a row cannot describe. */
 #include <math.h>
 #include <string.h>
 

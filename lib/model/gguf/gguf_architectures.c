@@ -1,4 +1,5 @@
-/* gguf_architectures.c: the architectures of llama.cpp, in one or several rows each. */
+/* gguf_architectures.c: the architectures of llama.cpp that can be read, in one or several rows
+ * each. */
 #include "model/gguf/gguf_architectures.h"
 
 #include <stdio.h>

@@ -399,8 +399,9 @@ static void put_yarn(struct gguf_writer *w)
         put_key(w, &w->architecture->scaling[i]);
 }
 
-/* Write "rope_scaling", if the file has a scaling: linear, by a factor of at least 1; longrope, by
- * a factor for each pair of channels; or yarn. */
+/* Write "rope_scaling", if the file has a scaling or the family has one by default. The file's
+ * scaling may be linear, by a factor of at least 1; longrope, by a factor for each pair of
+ * channels; or yarn. */
 static void put_scaling(struct gguf_writer *w)
 {
     char key[KEY_BYTES];

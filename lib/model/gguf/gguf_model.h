@@ -33,7 +33,8 @@ int gguf_tensors_open(struct safetensors *tensors, const struct folder *folder, 
                       struct err *err);
 
 /* gguf_write_config: append the text of config.json. gguf_write_tokenizer: write the files of the
- * tokenizer; out->name is NULL if the file has no tokenizer. */
+ * tokenizer into `out`, which must be all 0 before; out->name stays NULL if the GGUF file has no
+ * tokenizer. */
 int gguf_write_config(struct buf *out, const struct gguf *gguf, struct err *err);
 
 struct gguf_tokenizer {

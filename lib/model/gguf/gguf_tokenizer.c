@@ -1,8 +1,8 @@
 /* gguf_tokenizer.c: writes the tokenizer in the keys of a GGUF file as the files that it was made
- * from: a tokenizer.json for a byte-level BPE, Gemma 4's BPE or BERT's WordPiece, a tokenizer.model
- * for SentencePiece's models, and always a tokenizer_config.json. Unsupported features are also
- * written: the reader of these files then refuses them by name, and the model can still be used
- * with ids. */
+ * from: a tokenizer.json for a byte-level BPE, Gemma 4's BPE or BERT's WordPiece, or a
+ * tokenizer.model for SentencePiece's models; and a tokenizer_config.json. Nothing is written for a
+ * GGUF file without a tokenizer. Unsupported features are also written: the reader of these files
+ * then refuses them by name, and the model can still be used with ids. */
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
