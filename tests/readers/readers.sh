@@ -180,12 +180,16 @@ fi
 if python=$(python_with 'torch; assert "usage: AVX" in torch.__config__.show()'); then
     same 'weights that init and PyTorch make' '' \
         "$("$python" "$ROOT/tests/references/torch/compare.py" "$attn" 2>&1)"
-    same 'JinaBERT in PyTorch' '4 models agree' \
-        "$("$python" "$ROOT/tests/references/torch/jina.py" "$attn" 2>/dev/null)"
     same 'values of the instruments' agreed \
         "$("$python" "$ROOT/tests/references/torch/instruments.py" 2>&1 >/dev/null && echo agreed)"
 else
     skip PyTorch
+fi
+if python=$(python_with 'torch, safetensors; assert "usage: AVX" in torch.__config__.show()'); then
+    same 'JinaBERT in PyTorch' '4 models agree' \
+        "$("$python" "$ROOT/tests/references/torch/jina.py" "$attn" 2>/dev/null)"
+else
+    skip "PyTorch with Python's safetensors"
 fi
 if python=$(python_with 'torch, transformers'); then
     same "transformers' heads of classes and of contacts" 'models agree' \
