@@ -97,9 +97,9 @@ const struct command command_atlas = {
 /* --- the plan --------------------------------------------------------------------------------- */
 
 enum {
-    /* number of texts of two tokens or more: an atlas of fewer texts keeps all as examples, except
-     * for HeadVis; the default warm-up has at least this many, unless the corpus has fewer or they
-     * need more than HELD_BYTES */
+    /* if the corpus has fewer texts of two tokens or more, all are kept as examples, except for
+     * HeadVis; the default warm-up has at least this many, unless the corpus has fewer or they need
+     * more than HELD_BYTES */
     TEXTS_FEW = 50,
     WARM_UP_MAX = 2000,
     WARM_UP_SHARE = 10,
@@ -211,8 +211,8 @@ static int divide(struct atlas_state *own, struct err *err)
     return 0;
 }
 
-/* After all texts were checked, plan which examples to keep, and divide the corpus into
- * segments. */
+/* After all texts were checked, read the atlas of --against, plan which examples to keep, and
+ * divide the corpus into segments. */
 static int open_atlas(struct atlas_state *own, struct err *err)
 {
     const struct own_options *given = options_own(own->driver->options);
@@ -272,7 +272,7 @@ static int run(void *state, const struct group *group, struct err *err)
 {
     const struct atlas_state *own = state;
     struct arena *arena = group->arena;
-    struct group some = *group; /* a copy, whose jobs become the texts that this process runs */
+    struct group some = *group; /* a copy that gets only the jobs that this process runs */
     struct atlas_job *jobs = arena_alloc(arena, group->count, sizeof *jobs, err);
     void **watched = arena_alloc(arena, group->count, sizeof *watched, err);
     some.jobs = arena_alloc(arena, group->count, sizeof *some.jobs, err);
@@ -307,8 +307,8 @@ static bool is_empty(const struct atlas_state *own, size_t segment)
     return own->bounds[segment] == own->bounds[segment + 1];
 }
 
-/* Set own->identity, a text of everything that the result depends on: version, command, corpus and
- * model. */
+/* Set own->identity, a text that names everything on which the result depends: version, command,
+ * corpus and model. */
 static int identify(struct atlas_state *own, struct err *err)
 {
     const struct driver *driver = own->driver;

@@ -34,7 +34,8 @@ struct atlas_state {
     struct driver *driver;
     bool is_headvis, is_counted;
     size_t usable;                     /* number of texts of two tokens or more */
-    size_t bounds[ATLAS_SEGMENTS + 1]; /* index of each segment's first item; last: item count */
+    size_t bounds[ATLAS_SEGMENTS + 1]; /* index of each segment's first item; the last element is
+                                        * the number of items */
     /* `segment`: index of the current segment; `end_segment`: index after the last segment of this
      * process */
     size_t segment, end_segment;
@@ -43,7 +44,7 @@ struct atlas_state {
     size_t first, warmed;
     const char *identity; /* text that begins each segment file: version, command, corpus and
                            * model */
-    const char *against;  /* folder of another atlas; NULL: none */
+    const char *against;  /* folder of the atlas of --against; NULL: not given */
     float *others; /* [scores, heads] scores of the atlas in `against`; NULL: no other atlas */
     struct atlas_item reread;
     struct head_result result; /* scores over all texts, computed at the end */
@@ -64,8 +65,8 @@ const uint32_t *atlas_item_ids(void *own, size_t index, struct err *err);
 /* The value of the score with index `score` for a head. */
 double atlas_score(const struct atlas_state *own, size_t score, size_t head);
 
-/* True if the layer has this head, since a layer may have fewer heads than others, or none. For
- * HeadVis, the head must also be a head of attention. */
+/* True if a head with this index exists. The indices count as many heads in each layer, but a layer
+ * may have fewer heads, or none. For HeadVis, it must also be a head of attention. */
 bool atlas_has_head(const struct atlas_state *own, size_t head);
 
 /* A function that writes one file of the atlas; `index` is the index of a table or of a head. */
@@ -78,7 +79,7 @@ struct atlas_file {
     size_t index;
 };
 
-/* Write a file into a folder whose path ends with a slash. */
+/* Write one file of the atlas into `folder`, whose path ends with a slash. */
 int atlas_write_file(struct atlas_state *own, const struct atlas_file *file,
                      const struct target_folder *folder, struct err *err);
 
@@ -97,5 +98,5 @@ int headvis_write(struct atlas_state *own, struct err *err);
 bool atlas_page_is_split(const struct atlas_state *own);
 atlas_writer atlas_page_write, atlas_page_write_entries;
 
-/* Read the scores of the atlas in own->against. */
+/* Read the scores of the atlas in the folder own->against into own->others; NaN: no score. */
 int atlas_read_against(struct atlas_state *own, struct arena *arena, struct err *err);

@@ -132,8 +132,7 @@ static int make_pairs(struct table *table, struct atlas_state *own, struct arena
             put_pair(&rows, own, head, i, &best[i]);
     }
     const bool is_empty = !rows.row;
-    if (is_empty) /* a table without pairs gets a row that creates the columns, and is removed
-                   * below */
+    if (is_empty) /* without pairs, a first row creates the columns; it is removed below */
         put_pair(&rows, own, 0, 0, &none);
     rows.row += is_empty;
     if (rows_finish(table, &rows, "tokens", "row"))

@@ -99,7 +99,8 @@ const struct command command_attribute = {
 /* The options of one text, which is analysed in one of three modes. */
 struct attribute_job {
     enum { SPLIT_LOGIT, SALIENCY, SPLIT_SCORE } mode;
-    struct question question; /* --answer and --query; not used for an attention score */
+    /* the answer and position of --answer and --query; not used for an attention score */
+    struct question question;
     union {
         struct attribution_plan logit;
         struct saliency_job { /* options of --by token */

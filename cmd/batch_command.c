@@ -1,6 +1,6 @@
-/* batch_command.c: `attn-cli batch`: runs another command on many texts and settings; can be
- * resumed. The loop is in driver.c. This file writes the facts in the log's header, and has
- * --dry-run and --join. */
+/* batch_command.c: `attn-cli batch`: runs another command on many texts and, with --sweep, with
+ * several values of its options; can be resumed. driver.c runs the jobs. This file writes the facts
+ * in the log's header, and implements --dry-run and --join. */
 #include <limits.h>
 #include <math.h>
 #include <string.h>
@@ -181,12 +181,13 @@ static int add_input(void *context, const char *path, struct err *err)
                   add_file(&inputs->text, path, NULL, err));
 }
 
-/* Append the names and hashes of all models, and of the files of all settings, including settings
- * of other shards. bf16 results also depend on the machine's bf16 instructions. */
+/* Append the names and hashes of all models, and of the input files of all settings of --sweep,
+ * including settings that other shards run. For bf16, also append the machine's bf16 instructions,
+ * since results depend on them. */
 static int add_files(struct buf *models, struct inputs *inputs, const struct driver *driver,
                      struct err *err)
 {
-    struct sweep sweep; /* a copy; driver->sweep has the values of the open setting */
+    struct sweep sweep; /* read again: driver->sweep must keep the values of the open setting */
     const char *path = driver->items.path;
     if ((path && add_file(&inputs->text, shown_path(path), &driver->items.file, err)) ||
         sweep_read(&sweep, driver->options, inputs->arena, err))

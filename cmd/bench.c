@@ -81,7 +81,7 @@ const struct command command_bench = {
 
 enum { LENGTHS_MAX = 64, TOKENS_MAX = 1000000, WIDTH_MAX = 4096, WIDTH_TOKENS = 1024 };
 
-/* limit in seconds: 1024 tokens are a default length only if 256 tokens run within it */
+/* 1024 tokens are a default length only if a pass of 256 tokens takes at most this many seconds */
 static const double SECONDS_MOST = 0.5;
 
 struct bench_run {
@@ -190,8 +190,8 @@ static int find_folder(struct bench_run *run, struct err *err)
     return 0;
 }
 
-/* Measure and write the result. Print a note about the least certain exponent of the times if its
- * error may be 0.25 or more. */
+/* Measure, and write the result. If an exponent of the times may be off by 0.25 or more, print a
+ * note about the least certain one. */
 static int measure(struct bench_run *run, struct err *err)
 {
     const struct options *options = run->options;

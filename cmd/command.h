@@ -19,7 +19,7 @@ struct command {
     const char *heading;  /* heading in the overview; NULL: not listed */
     const char *about;    /* one line of help that describes the command */
     const char *operands; /* operands in the usage line, after the options; "": none */
-    const char *examples; /* examples in help: lines, each a complete shell command */
+    const char *examples; /* examples in help: each line is a complete shell command */
     /* hooks for the driver, also used by `batch`; NULL: the command needs no driver */
     const struct task *task;
     /* chooses the task by the options; NULL: always `task` */
@@ -36,7 +36,8 @@ struct command {
     /* the command writes a single figure or page, with the same bytes each time, and changes
      * nothing else: `again --run` may run it */
     bool draws;
-    const char *without_tokenizer; /* advice if a model has no tokenizer; NULL: use --ids */
+    /* advice if a model has no tokenizer; NULL: the advice is to use --ids */
+    const char *without_tokenizer;
     /* draws_pages: the command writes only HTML pages; draws_folders: the command always writes a
      * folder with figures */
     bool draws_pages, draws_folders;

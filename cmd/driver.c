@@ -17,12 +17,13 @@ enum {
     GROUP_TOKENS = 1024, /* texts that share a pass have at most this many tokens together */
     GROUP_TEXTS = 256,
     GROUPS_OF_THREAD = 4, /* largest number of groups per thread that are read at once */
-    HELD_BYTES = 1 << 30, /* limit, in bytes, for the results of all threads in memory */
-    TOKEN_BYTES = 400,    /* approximate bytes of a token with its labels */
+    HELD_BYTES = 1 << 30, /* maximum memory of the results of all threads, in bytes */
+    TOKEN_BYTES = 400,    /* approximate memory of a token with its labels, in bytes */
     /* bytes of memory for each number with --mean texts: its sum, count and mean */
     MEAN_BYTES = 16,
-    FOLDER_NAME_BYTES_MAX = 200, /* a folder's name of more bytes has the number of the setting in
-                                  * place of its values */
+    /* maximum size of a folder's name, in bytes; a longer name has the number of the setting in
+     * place of the setting's option values */
+    FOLDER_NAME_BYTES_MAX = 200,
 };
 
 /* A group should run for at most about this many seconds: a killed process then loses the results
@@ -39,8 +40,8 @@ static void close_setting(struct driver *driver)
     driver->setting = SIZE_MAX;
 }
 
-/* Add the values of the open setting to an error message if there are several settings. Always
- * returns -1. */
+/* If there are several settings (sweep.h), add the option values of the open setting to an error
+ * message. Always returns -1. */
 static int blame_setting(const struct driver *driver, struct err *err)
 {
     struct buf words = {0};
@@ -55,8 +56,8 @@ static int blame_setting(const struct driver *driver, struct err *err)
     return -1;
 }
 
-/* Open the model of a setting, with its mechanism and edits, unless this setting is already
- * open. */
+/* Open the model of a setting (sweep.h), with its mechanism and edits, unless this setting is
+ * already open. */
 static int open_setting(struct driver *driver, size_t setting, struct err *err)
 {
     struct session *session = &driver->session;
@@ -274,8 +275,9 @@ static int write_result(struct driver *driver, struct stream *out, const struct 
                         &(struct target){.stream = out}, &report, &driver->layout, err);
 }
 
-/* Format a result in memory, unless it is written in another way or may still change. Threads do
- * this in parallel, before they write in turn. */
+/* Format a result in memory: threads do this in parallel, before they write in turn. Left out:
+ * failures; results that become a page, files in a folder, rows of --stack, a mean or a figure; and
+ * results that the task's `add` may still change. */
 static int make_bytes(struct driver *driver, struct job *work, struct arena *arena, struct err *err)
 {
     const struct output *output = &driver->output;
@@ -290,7 +292,7 @@ static int make_bytes(struct driver *driver, struct job *work, struct arena *are
     return stream_end(&out, failed, err) || buf_check(&work->bytes, err);
 }
 
-/* Write the result or the failure of a job, or the result of a whole setting (driver_write). */
+/* Write the result or the failure of a job, or a result of several jobs (driver_write). */
 static int write_job(struct driver *driver, struct job *work, struct arena *arena, struct err *err)
 {
     struct stream *out = driver->log ? &driver->log->out : &driver->output.stream;
@@ -411,7 +413,7 @@ static int read_job(struct driver *driver, size_t number, struct job *work, stru
     return is_read && items->count == 1 ? -1 : items_blame(items, work->index, why);
 }
 
-/* The number after the last job of a setting, within the jobs of this process. */
+/* The number after the last job of a setting (sweep.h), within the jobs of this process. */
 static size_t end_of_setting(const struct driver *driver, size_t setting)
 {
     return num_min(driver->end, (setting + 1) * driver->items.count);
@@ -579,8 +581,8 @@ static void group_clear(struct group *group)
     arena_clear(&group->memory);
 }
 
-/* Read the next jobs of the setting, as many as fit into a pass of `limit` tokens. Jobs that cannot
- * be read do not run. */
+/* Read the next jobs of the open setting (sweep.h), as many as fit into a pass of `limit` tokens.
+ * Jobs that cannot be read do not run. */
 static int read_group(struct driver *driver, struct group *group, size_t limit, struct err *err)
 {
     size_t left = end_of_setting(driver, driver->setting) - driver->next;
@@ -711,9 +713,9 @@ static void run_group(void *context, size_t index, size_t thread)
 
 /* --- the run ---------------------------------------------------------------------------------- */
 
-/* Run the remaining jobs of a setting in turns of several groups. The first turn is a group of one
- * text, to measure the speed. If the first turn packs weights, the threads' viewers share them
- * later. */
+/* Run the remaining jobs of a setting (sweep.h) in turns of several groups. The first turn is a
+ * group of one text, to measure the speed. If the first turn packs weights, the threads' viewers
+ * share them later. */
 static int run_setting(struct driver *driver, size_t setting, struct err *err)
 {
     const struct task *task = driver->task;
@@ -742,7 +744,7 @@ static int run_setting(struct driver *driver, size_t setting, struct err *err)
         size_t tokens = 0;
         double start = clock_seconds();
         double share = (double)(end - driver->next) / (double)jobs * (double)driver->survey.tokens /
-                       /* approximate number of tokens that remain for each thread */
+                       /* approximate number of remaining tokens for each thread */
                        (double)threads;
         size_t limit = num_min(turn.tokens, num_max(1, (size_t)share + driver->survey.longest));
         turn.count = turn.written = 0;

@@ -69,7 +69,7 @@ struct job {
                                    * `read` */
     struct report report;
     struct memory memory; /* memory of the job's passes and result, set by `read` */
-    double result_bytes;  /* bytes of captured tensors in the result, set by `read`; 0: none */
+    double result_bytes;  /* size in bytes of the result's tensors, set by `read`; 0: no tensors */
     /* number of results before this one, if no more jobs fail; SIZE_MAX: the job could not be
      * read */
     size_t before;
@@ -80,7 +80,7 @@ struct job {
     const char *message;
 };
 
-/* Jobs of one setting that run together. */
+/* Jobs with the same setting (sweep.h) that run together. */
 struct group {
     struct driver *driver;
     /* viewer with the mechanism of the setting and the edits of the group's jobs */
@@ -115,7 +115,7 @@ struct task {
     /* name of the command that writes HTML pages in place of this one; NULL: this command writes
      * them */
     const char *pages;
-    /* default format of files in a folder; NULL: none. A batch has no default. */
+    /* default format of files in a folder; NULL: no default. A batch never has a default. */
     const char *folder;
     const char *steps;  /* unit of progress for a single text, such as "layers"; NULL: none */
     size_t state_bytes; /* size, in bytes, of the state that all hooks share; it is filled with
@@ -143,7 +143,7 @@ struct task {
     int (*read)(void *state, struct driver *driver, struct job *job, struct arena *arena,
                 struct err *err);
 
-    /* Called before the first job of a setting runs. */
+    /* Called before the first job of a setting (sweep.h) runs. */
     int (*begin)(void *state, struct driver *driver, struct err *err);
 
     /* Required. Fill the report of each job, with group_capture or with other passes. */
@@ -169,7 +169,7 @@ struct driver {
     struct job_shard shard;
     /* `jobs`: number of jobs; `first` and `end`: range of this process; `next`: next job to read */
     size_t jobs, first, end, next;
-    size_t first_setting, end_setting; /* range of settings of this process */
+    size_t first_setting, end_setting; /* range of settings (sweep.h) of this process */
     /* in a batch with one result per setting, the number of jobs in a setting; else 1 */
     size_t jobs_of_result;
 
@@ -188,14 +188,14 @@ struct driver {
         struct dropped dropped; /* number of characters that are not in the vocabulary */
         double bytes;           /* sum of job->result_bytes over all jobs */
         struct weights_bytes weights;
-        double sums; /* bytes of the sums of --mean texts */
+        double sums; /* memory of the sums of --mean texts, in bytes */
         struct group_size {
             size_t texts, tokens;
             struct memory memory;
-            double formatted; /* bytes of results that a thread formats */
+            double formatted; /* memory of the results that a thread formats, in bytes */
         } group, most;        /* `group`: the group of the last job; `most`: the largest numbers of
                                * any group */
-        double held;          /* bytes of memory that all jobs would need at the same time */
+        double held;          /* memory that all jobs would need at the same time, in bytes */
     } survey;
 
     struct notes notes; /* notes of `read` hooks; driver_check prints them */

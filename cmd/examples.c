@@ -44,13 +44,14 @@ struct example {
 
 struct examples_state {
     struct selection selection;
-    const struct dictionary *dictionary; /* the features to search; NULL: channels */
+    const struct dictionary *dictionary; /* the features to search; NULL: search channels */
     struct feature_total {
         size_t tokens; /* number of tokens at which the feature is active */
         double sum;
-    } * totals;    /* [channel_count] totals of each selected feature; NULL: channels are searched,
-                    * not features */
-    size_t tokens; /* number of tokens of all texts, without the tokens put before a text */
+    } * totals; /* [channel_count] totals of each selected feature; NULL: channels are searched, not
+                 * features */
+    /* if features are searched: number of tokens of all texts, without tokens put before a text */
+    size_t tokens;
     const size_t *channels; /* [channel_count] indices of channels or features; NULL: all */
     size_t channel_count, layers, top, count;
     float sign;           /* 1: find the largest activations; -1: the smallest */
@@ -159,7 +160,8 @@ static void offer(struct example *best, const struct examples_state *own, const 
     best[at] = entry;
 }
 
-/* Add the features of a text's tokens, except the tokens that a tokenizer puts before the text. */
+/* Add the active features of each token to the totals of these features, and offer them as
+ * examples. The tokens that a tokenizer puts before the text are left out. */
 static void add_features(struct examples_state *own, const struct job *job)
 {
     const struct tokenized *text = &job->report.text;

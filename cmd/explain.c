@@ -70,14 +70,14 @@ struct explain_run {
     struct items items;
     struct session session;
     const struct text_with_source *pair;
-    size_t branch;                /* index of the value of --part */
+    size_t branch;                /* attention of --part, an index of attention_branches */
     const struct tokenized *text; /* the text of the queries */
     const char *called;           /* what messages call `text`: source or text */
     struct explain_request request;
 };
 
-/* Choose a layer, a head and the branch of attention (--part); default: self-attention or, if there
- * is none, cross-attention. */
+/* Choose a layer, a head and self-attention or cross-attention (--part): by default self-attention
+ * or, if there is none, cross-attention. */
 static int choose_head(struct explain_run *run, struct err *err)
 {
     const struct options *options = run->options;

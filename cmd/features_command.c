@@ -31,7 +31,7 @@ static const struct option_row own_options[] = {
 
 struct features_state {
     struct selection selection;
-    struct feature_plan plan; /* plan of the features; its viewer is set for each run */
+    struct feature_plan plan; /* which features to list; its viewer is set for each run */
     bool has_noted; /* true once a note has said that texts are unlike the training texts */
 };
 

@@ -19,7 +19,7 @@ bool fills_has(const struct fills *fills, size_t index, bool is_merged)
     return fills->columns[index].how <= (is_merged ? FILL_PER : FILL_GROUP);
 }
 
-/* Add a column to the list, unless the list already contains it. */
+/* Add a column to `fills`, unless it already contains the column. */
 static int add(struct fills *fills, const char *name, int how, struct arena *arena, struct err *err)
 {
     for (size_t i = 0; i < fills->count; i++)

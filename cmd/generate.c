@@ -69,7 +69,7 @@ const struct command command_generate = {
 };
 
 struct generate_state {
-    struct request request;              /* tensors of --show */
+    struct request request;              /* the tensors that --show selects */
     struct generation_config generation; /* options of generation, with the seed for item 0 */
 };
 

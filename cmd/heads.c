@@ -590,7 +590,7 @@ static int run(void *state, const struct group *group, struct err *err)
     const struct heads_state *own = state;
     if (heads_run(own, group, NULL, err))
         return -1;
-    /* The result of each text: sums over this text, and the sums that need no text. */
+    /* make the result of each text from the sums over it and the sums that need no text */
     for (size_t i = 0; i < group->count && !own->accumulates; i++) {
         struct job *job = group->jobs[i];
         struct head_sums *sums = job->own;

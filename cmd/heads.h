@@ -22,7 +22,7 @@ struct heads_state {
     /* the score of --sort; NULL: rows are in the order of layers and heads */
     const struct score *sort;
     size_t top;                  /* number of rows to show (--top); 0: all */
-    size_t way;                  /* index of the value of --composition */
+    size_t way;                  /* the value of --composition, an enum composition */
     bool has_all;                /* --score contains `all` */
     bool in_maps;                /* write matrices of layers by heads, not a table */
     bool accumulates;            /* true: one result for all texts; false: one for each text */

@@ -42,7 +42,8 @@ static void put_rounded(struct json_writer *json, const char *name, double value
 
 static void find_metrics(double values[METRICS], const struct atlas_state *own, size_t index)
 {
-    enum { SELF, PREVIOUS, ENTROPY, DISTANCE, VARIANCE }; /* in the order of --score in atlas.c */
+    /* indices of the scores, in the order of the list that atlas.c passes as --score */
+    enum { SELF, PREVIOUS, ENTROPY, DISTANCE, VARIANCE };
     const struct atlas *atlas = &own->atlas;
     const struct atlas_head *head = &atlas->heads[index];
     const double positions = (double)atlas->tokens;

@@ -433,13 +433,13 @@ static int write_completion(const char *shell, const struct command_list *all, s
     buf_bytes(&rows, script, (size_t)(rest - script));
     size_t begin = rows.size;
     add_values(&rows, &values_commands, all);
-    add_values(&rows, &values_endings, all); /* endings of --output */
+    add_values(&rows, &values_endings, all); /* file name endings that --output accepts */
     add_values(&rows, &values_endings_of_people, all);
     for (size_t i = 0; i < all->count; i++)
         add_command(&rows, all->items[i], all);
     for (size_t i = begin; i < rows.size; i++)
         if (rows.bytes[i] == '\'')
-            rows.bytes[i] = '"'; /* the script puts the rows in single quotes */
+            rows.bytes[i] = '"'; /* a single quote would end the script's string of rows */
     buf_text(&rows, rest + sizeof mark - 1);
     int failed = text_send(&out, &rows, err);
     buf_release(&rows);
@@ -517,7 +517,7 @@ static void search_pages(struct help_search *search)
     }
 }
 
-/* Print the pages that were found. This changes `found`. */
+/* Print the pages that were found. This changes search->found. */
 static int write_found(struct help_search *search, struct err *err)
 {
     struct stream out;

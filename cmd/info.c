@@ -249,8 +249,8 @@ static void tell_model(struct info *info, const struct model *model)
     }
 }
 
-/* Return the bytes of the matrix that makes logits. Add to `*unread` the bytes of the rows of
- * embedding tables that no token of a text reads. */
+/* Return the size in bytes of the matrix that makes logits. Add to `*unread` the size in bytes of
+ * the rows of embedding tables that no token of a text reads. */
 static size_t words_of(const struct weights *weights, size_t tokens, size_t *unread)
 {
     const struct config *c = weights->config;
@@ -271,8 +271,8 @@ static size_t words_of(const struct weights *weights, size_t tokens, size_t *unr
 
 /* Add facts about the memory that `score` needs in one thread, or `run` if the model gives no
  * probabilities of words. This memory holds the process with its tokenizer, the weights, and the
- * larger of the pass and the logits that come after it. Only logits read, and pack, the matrix that
- * makes logits. */
+ * larger of the pass and the logits that come after it. The matrix that makes logits is read, and
+ * packed, only for the logits. */
 static void tell_memory(struct info *info, struct viewer *viewer, size_t tokens)
 {
     const struct config *c = &viewer->model.config;
@@ -320,7 +320,8 @@ static void tell_sizes(struct info *info, struct viewer *viewer, size_t tokens)
     size_t parameters = 0; /* number of parameters; a tied matrix counts once */
     size_t bytes = 0;
     const size_t experts = c->mixture.experts;
-    /* parameters, and bytes, of the experts that a token does not use, times `experts` */
+    /* `idle`: number of parameters of the experts that a token does not use, times `experts`;
+     * `idle_bytes`: size of these parameters in bytes, times `experts` */
     size_t idle = 0, idle_bytes = 0;
     for (size_t i = 0; i < weights->parameter_count; i++) {
         struct parameter_info own = weights_parameter(weights, i);

@@ -221,7 +221,7 @@ static int find_words(struct model_maker *maker, struct err *err)
     maker->word_count = tokenizer ? tokenizer_size(tokenizer) : 0;
     bool lacks_merges = tokenizer && tokenizer_lacks_merges(tokenizer);
     tokenizer_free(tokenizer);
-    if (make->vocab && lacks_merges) /* subwords need their merges */
+    if (make->vocab && lacks_merges) /* a BPE vocabulary needs its merges */
         return err_usage(err,
                          "'%s': expected a list of words, found the vocabulary of a byte-level "
                          "BPE: give its merges, too (--merges merges.txt)",

@@ -23,7 +23,7 @@ struct model_maker {
 
     const char *label;  /* name of the config's file or option in messages */
     struct file config; /* the config as it was read, before --set */
-    struct buf shape;   /* config from --shape */
+    struct buf shape;   /* text of the config that --shape describes */
     struct buf text;    /* text of the config, after --set */
     struct config_edit edit;
 

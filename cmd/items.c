@@ -277,7 +277,8 @@ static const char *name_of_field(const struct items *items, size_t field)
                                                     : known_columns[field].name;
 }
 
-/* Add the text of a cell to the survey of the table. */
+/* Add what an author may overlook in a cell, such as stray blanks or an error value of Excel, to
+ * items->survey. */
 static int survey_cell(struct items *items, size_t field, const char *text, size_t line,
                        struct err *err)
 {
@@ -323,8 +324,8 @@ static int note_fills(struct items *items, const struct row *row, struct arena *
                : 0;
 }
 
-/* Survey the cells of a row. If the row is an object of JSONL, also add its columns to the columns
- * of the table. */
+/* Add the cells of a row to items->survey. If the row is an object of JSONL, also add the names of
+ * its members to the columns of the table. */
 static int note_row(struct items *items, const struct row *row, enum cells *cells, struct err *err)
 {
     if (items->kind == ITEMS_JSONL && !items->found && row->count)

@@ -71,7 +71,7 @@ struct item {
     size_t number; /* number of the item, from 0; blank lines and records are counted */
     struct input input;
     bool is_blank;                   /* the item has no text; only with ITEMS_KEEP_BLANK */
-    const char *fields[ITEM_FIELDS]; /* values of columns that the command reads; NULL: none */
+    const char *fields[ITEM_FIELDS]; /* values of columns that the command reads; NULL: no value */
     struct options options; /* items->options, in which the values of `fields` replace the options
                              * of the same names */
     /* [column_count + text_count] columns to copy; the last is the text */
@@ -97,14 +97,14 @@ struct items {
     enum items_kind { ITEMS_LINES, ITEMS_DOCUMENT, ITEMS_JSONL, ITEMS_CSV } kind;
     struct item_start {
         const char *at;
-        size_t size; /* bytes of a text, a line or an object; unused for records of CSV */
+        size_t size; /* size in bytes of a text, line or object; not used for records of CSV */
         size_t line; /* number of the line in the file, from 1; 0: a document, or not from a file */
         size_t number;
-        const struct fill *fills; /* values of columns that group rows; NULL: none */
+        const struct fill *fills; /* values of columns that group rows; NULL: no such columns */
     } * starts;                   /* [count] where each item begins */
     size_t count;
-    const char *path;      /* path of the file, "-" for standard input; NULL: none */
-    struct texts formulas; /* formulas of a suite's predictions (stimuli.h); empty: none */
+    const char *path;      /* path of the file, "-" for standard input; NULL: no file */
+    struct texts formulas; /* formulas of a suite's predictions (stimuli.h); empty: no formulas */
     /* for each line of a suite, the numbers of its regions, " 1 2"; empty: not a suite */
     struct texts numbers;
     struct csv_reader reader; /* reads the file, or the lines that replace a suite */

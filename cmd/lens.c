@@ -70,7 +70,7 @@ const struct command command_lens = {
 
 /* The options of one text. The state of the task is the lens of --jacobian. */
 struct lens_job {
-    struct question question; /* the question of --target */
+    struct question question; /* the one or two tokens of --target */
     struct lens_plan plan;
     unsigned numbers; /* numbers of --show: bits 1 << LENS_... */
 };
@@ -114,8 +114,8 @@ static int read_layers(struct lens_plan *plan, const struct driver *driver, cons
     return layers ? 0 : -1;
 }
 
-/* Read --show. Without --show, --target adds the number of the target to the numbers that are shown
- * by default. */
+/* Read --show, which names the numbers to show. Without --show, the default numbers are shown and,
+ * with --target, also the number LENS_TARGET. */
 static int read_numbers(struct lens_job *own, const struct driver *driver, const struct job *job,
                         struct err *err)
 {

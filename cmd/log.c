@@ -135,9 +135,9 @@ struct assembly {
     bool begun; /* at least one result was written */
 };
 
-/* Add a line of a log to the result. If lines are not results themselves, add the bytes that the
- * line contains as "output" or, if it has "next" and other results come before, as "next". A line
- * of a failure adds nothing. */
+/* Add a line of a log to the result. With `is_lines`, add the line itself, even of a failure.
+ * Otherwise add the bytes that the line contains as "output" or, if it has "next" and other results
+ * come before, as "next"; the line of a failure adds nothing. */
 static int add_line(struct assembly *result, struct log_span line, struct log_span value,
                     struct err *err)
 {
@@ -330,8 +330,8 @@ static int check_shared_folder(const char *path, struct err *err)
     return err_if(failed);
 }
 
-/* Check the output NAME, which may be a file that can be replaced. If no batch has begun, also
- * refuse a NAME.part that is not empty and, without --force, existing results. */
+/* Check that the output NAME, if it is a file that exists, can be replaced. If no batch has begun,
+ * also refuse a NAME.part that is not empty and, without --force, existing results. */
 static int check_place(const struct log *log, bool has_begun, struct err *err)
 {
     struct stat status;

@@ -49,14 +49,14 @@ struct log {
     /* The next members are set by the caller of log_open. */
     const char *path;      /* the path of -o; log_open removes a final slash */
     struct arena *arena;   /* memory of the log; must outlive the log */
-    const char *rows_path; /* a second file of the result (output_rows_path), or NULL */
+    const char *rows_path; /* path of the file about rows (output_rows_path), or NULL */
     bool is_folder;
     bool resumes, forces; /* set by --resume and --force */
     struct job_shard shard;
     size_t jobs;                  /* number of jobs of the whole batch */
     const char *facts[LOG_FACTS]; /* log_open adds version, jobs and shard; log_join reads all */
 
-    /* The next members are set by the functions of the log. */
+    /* The next members are set by log_open and the other functions of this file. */
     const char *name, *part, *header; /* NAME, NAME.part, NAME.batch */
     size_t first, end;                /* range of jobs of the shard, without `end` */
     size_t done, failed;  /* `done`: number of jobs in the log; `failed`: how many of them failed */
@@ -65,16 +65,16 @@ struct log {
     size_t whole_bytes;   /* size of the complete lines of NAME.part */
     const char *old_sums; /* the checksums in NAME.batch when it was opened */
     size_t old_sum_count;
-    bool finished;              /* all jobs are done: only log_finish remains */
+    bool finished;              /* all jobs are done: only log_finish is still to be called */
     struct stream out, sums;    /* `out` appends to NAME.part, `sums` to NAME.batch */
     uint64_t sum;               /* checksum of the bytes of the current line so far */
     int part_file, header_file; /* descriptors; header_file is locked; 0: not open */
 };
 
 /* Begin a batch; with `resumes`, continue it after the last complete line with a checksum. Refused:
- * to resume if a fact of the header differs, which the message names, or if a line differs from its
- * checksum; without `forces`, an existing result, or a batch that is not resumed; an output that
- * another process writes; a NAME.batch or NAME.part that no batch wrote. */
+ * with `resumes`, a batch whose header has another fact, which the message names, or with a line
+ * that differs from its checksum; without `forces`, an existing result, or a batch that is not
+ * resumed; an output that another process writes; a NAME.batch or NAME.part that no batch wrote. */
 int log_open(struct log *log, struct err *err);
 
 /* Add the checksum of a line that was written to `out`. */

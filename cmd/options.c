@@ -120,7 +120,8 @@ struct option_reader {
     char **next;
     struct arena *arena;
     struct err *err;
-    bool changes_nothing; /* the last argument contains only options with OPTION_PROCESS */
+    /* the last argument contains only options that do not affect results (OPTION_PROCESS) */
+    bool changes_nothing;
 };
 
 int texts_add(struct texts *texts, const char *text, struct arena *arena, struct err *err)
@@ -207,8 +208,8 @@ static int parse_long(struct option_reader *reader, char *argument)
         return value
                    ? err_usage(reader->err, "--%s: expected no value, found '%s'", row->name, value)
                    : give_option(reader, row, "true");
-    const char *blank = value ? "" : "="; /* a value equal to this text means a space next to the
-                                           * "=": `--layer= 0` or `--layer = 0` */
+    /* a value equal to `blank` shows a space next to the "=": `--layer= 0` or `--layer = 0` */
+    const char *blank = value ? "" : "=";
     if (!value && !(value = take_next(reader, row)))
         return -1;
     if (strcmp(value, blank) == 0 && !takes_any_text(row))

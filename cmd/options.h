@@ -69,9 +69,9 @@ struct edit_options {
     struct texts edits, ablations, knockouts;
     const char *from, *reference;
     struct texts dictionaries; /* paths of --sae */
-    bool are_swept; /* the settings have different edits, so --from and --reference may be unused in
-                     * some of them */
-    /* values for edits, passed by the caller of attn_report; NULL: none */
+    /* edits differ between the settings of a sweep: some may not use --from and --reference */
+    bool are_swept;
+    /* values for edits, passed by the caller of attn_report; NULL: no values */
     const struct edit_values *values;
 };
 
@@ -159,7 +159,7 @@ struct options {
         const char *answer, *position, *by, *head, *key, *against, *part;
         const char *method, *rule, *baseline;
         long long depth, steps;
-    } attribute; /* answer is shared with patch; position with patch and run */
+    } attribute; /* `answer` is also used by patch, and `position` by patch and run */
     struct {
         const char *explain, *scores;
         bool live;
@@ -171,7 +171,7 @@ struct options {
         bool noise, estimate;
         long long steps, verify;
     } patch;
-    struct { /* only_ids is shared with patch (--ids) */
+    struct { /* `only_ids` is also used by patch, for its --ids */
         bool only_ids, decode;
     } tokens;
     /* the command's own options: a struct own_options of its file, which options_own returns */
@@ -240,7 +240,8 @@ struct option_row {
 extern const struct option_row text_options[], model_options[], mechanism_options[], edit_options[],
     select_options[], output_options[], terminal_options[], figure_options[], running_options[];
 
-/* Find an option by its long or former name of `size` bytes, or by its letter. NULL: none. */
+/* Find an option by its long or former name of `size` bytes, or by its letter. NULL: the set has no
+ * such option. */
 const struct option_row *option_find(struct option_set set, const char *name, size_t size);
 const struct option_row *option_find_letter(struct option_set set, char letter);
 
@@ -304,7 +305,7 @@ struct value_list {
 #define VALUES(...) VALUES_(static, __VA_ARGS__)
 #define WORDS(...) WORDS_(static, __VA_ARGS__)
 
-/* Lists that several commands use. */
+/* Lists of option values that several commands use. */
 extern const struct value_list values_formats, values_endings, values_endings_of_people,
     values_models, values_shards, values_attention, values_precisions, values_tensors,
     values_shapes, values_languages, values_keys, values_specials, values_palettes, values_venues,

@@ -19,8 +19,8 @@
 #include "lens/edits.h"
 #include "say.h"
 
-/* To recognise a file of rows (--stack), search row_format in this many bytes at its start: the
- * columns of an item come before it. */
+/* To recognise a file of rows (--stack), search for row_format in this many bytes at the start of
+ * the file: in the first row, row_format comes after the columns of an item. */
 enum { ROW_FORMAT_WITHIN = 1 << 14 };
 
 static const char row_format[] = "\"format\": \"" JSON_FORMAT("row") "\"";
@@ -522,7 +522,7 @@ int display_read(struct style *style, const struct options *options, struct err 
 }
 
 /* Print a note that lists the given options that have no effect on the format. A page of pictures
- * and a folder with figures have the options of svg. */
+ * and a folder with figures use the options of svg. */
 void display_note(const struct display_options *options, const struct output *output)
 {
     static const struct option_row *const tables[] = {terminal_options, figure_options};

@@ -54,7 +54,7 @@ struct output {
     bool replaces;        /* existing files in a folder may be replaced */
     bool draws_pages;     /* html is a page of pictures, not the interactive page of tensors */
     struct stream stream; /* the open file or standard output; not used for a folder */
-    /* for --stack: path of the file of `rows`, with a line about each row; NULL: none */
+    /* for --stack: path of the file of `rows`, with a line about each row; NULL: no such file */
     const char *rows_path;
     struct stream rows;
     /* the folder of results; a task that writes a file into a folder also sets this member */

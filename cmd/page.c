@@ -70,15 +70,15 @@ struct page_state {
     struct driver *driver;
     struct request request;
     bool *explains; /* [layers, heads] true for heads that --explain names; NULL: --explain all */
-    const struct page_lesson *lesson; /* the step of a lesson that the page shows; NULL: none */
-    /* true once a note has said that a text begins in another way than --sae expects */
+    const struct page_lesson *lesson; /* the lesson step that the page shows; NULL: no lesson */
+    /* true once a note has said that a text is unlike the texts on which --sae was trained */
     bool has_noted;
 };
 
 enum {
     PAGE_NEXT_BEST = 50, /* default of --top: predictions that are listed at each token */
-    FEATURES_LISTED = 8, /* number of features of each dictionary, the largest, that are shown at
-                          * each token */
+    FEATURES_LISTED = 8, /* maximum number of features of each dictionary that are listed at a
+                          * token: those with the largest activations */
     FEATURE_WORDS = 5,   /* number of words that are listed as promoted by a feature */
 };
 static const double QUICK_PRODUCTS = 5e9; /* number of multiplications that take about half a
@@ -103,10 +103,12 @@ static size_t runs_of(const struct page_state *own)
 /* --- --explain: exact tensors of the heads that a page can explain ---------------------------- */
 
 enum {
-    DEFAULT_BYTES = 1000000, /* limit for bytes of exact tensors in the page, without --explain */
-    LARGE_BYTES = 10000000,  /* if a live page has more bytes, a note is printed */
-    ORIGINS_MOST = 256,      /* maximum number of scores of a text that are split into parts */
-    /* estimated bytes in the page for each split score, without the grids of its parts */
+    /* maximum size in bytes of the exact tensors and split scores of all pages of the command,
+     * without --explain */
+    DEFAULT_BYTES = 1000000,
+    LARGE_BYTES = 10000000, /* size in bytes from which a live page gets a note */
+    ORIGINS_MOST = 256,     /* maximum number of scores of a text that are split into parts */
+    /* estimated size in the page, in bytes, of a split score without the grids of its parts */
     ORIGIN_BYTES = 600,
 };
 
@@ -252,10 +254,11 @@ static int find_explained(struct page_run *run, struct err *err)
 /* --- what Motion draws: the streams, and a head of each layer --------------------------------- */
 
 enum {
-    /* limit for bytes of the exact streams of all queries; beyond it, rounded streams of one
-     * query */
+    /* maximum size in bytes of base64 of the exact residual streams of all queries, over all pages
+     * of the command; if they are larger, a page has the rounded streams of one query */
     WHOLE_BYTES = 300000,
-    /* limit for the number of scores of all heads and queries; beyond it, scores of one query */
+    /* maximum count of numbers in the queries, keys, values and scores of all heads; if there are
+     * more, only those of one query are captured */
     WHOLE_FLOATS = 1 << 24,
 };
 
@@ -299,8 +302,8 @@ static double captured_bytes(const struct page_run *run, struct site_set sites, 
                : viewer_captured_bytes(run->viewer, &selection, run->pair);
 }
 
-/* The bytes that capture_journey keeps: for all queries if they are at most `most`, else for one
- * query. */
+/* The size in bytes of the tensors that capture_journey keeps: of all queries if that is at most
+ * `most`, else of one query. */
 static double kept_bytes(const struct page_run *run, struct site_set sites, double most,
                          struct err *err)
 {
@@ -389,8 +392,8 @@ static int find_journey(struct page_run *run, struct err *err)
 
 /* --- where the queries and keys of these heads come from -------------------------------------- */
 
-/* Split the score of origin->query and the key to which it has the largest weight into parts, and
- * store the result in `origin`. */
+/* For the query origin->query and the key to which this query has the largest weight, split the
+ * score into parts, and store the result in `origin`. */
 static int split_score(struct page_run *run, struct page_origin *origin,
                        const struct array *weights, size_t head, struct err *err)
 {
@@ -420,9 +423,9 @@ static int split_score(struct page_run *run, struct page_origin *origin,
     return 0;
 }
 
-/* For the heads to explain, split the strongest score of each query into parts, once less the mean
- * score and once as it is. Nothing is split with edits, in a lesson or a live page, if there are
- * too many scores or, without --explain, if it would take long. */
+/* For the heads to explain, split the strongest score of each query into parts twice: the score
+ * less the query's mean score, and the score itself. Nothing is split with edits, in a lesson or a
+ * live page, if there are too many scores or, without --explain, if it would take long. */
 static int find_origins(struct page_run *run, struct err *err)
 {
     const struct report *explained = run->facts.explained;
@@ -463,8 +466,8 @@ static int find_origins(struct page_run *run, struct err *err)
 
 /* --- --scores: the scores of `heads`, on the text and on repeated random tokens --------------- */
 
-/* Limit for the approximate number of parameters of all layers: head scores then need less than
- * half a second. */
+/* Maximum approximate number of parameters of all layers of a model whose head scores are measured
+ * by default, which then takes less than half a second. */
 static const double QUICK_WEIGHTS = 5e6;
 
 /* Measure the head scores that `heads` shows by default; `scores` gets a row for each head. */
@@ -524,7 +527,7 @@ static int find_scores(struct page_run *run, struct err *err)
     }
     if (wanted)
         err_prefix(&none, "--scores all");
-    /* the random texts of head scores have too few tokens for an edit */
+    /* true if the random texts of head scores have too few tokens for an edit */
     bool of_length = run->viewer->edits && none.kind == ERR_INPUT;
     if (wanted || !(none.kind == ERR_UNSUPPORTED || of_length))
         return err_adopt(err, &none);
@@ -590,7 +593,8 @@ static const char *const copied[] = {"attention", "mask-after", "scale",   "atte
                                      "long",      "edit",       "ablate",  "knockout",
                                      "from",      "reference",  "sae"};
 
-enum { COPIED = sizeof copied / sizeof *copied, COPIED_EDITS = 6 /* the last rows are edits */ };
+/* COPIED_EDITS: number of options of edits, which are the last of `copied` */
+enum { COPIED = sizeof copied / sizeof *copied, COPIED_EDITS = 6 };
 
 /* Add an option to a command, with its value or with each of its texts. The value may come from a
  * column of the input. */

@@ -116,7 +116,7 @@ const struct command command_patch = {
     .draws = true,
 };
 
-/* Values that are read once and shared by all texts of a setting. */
+/* Values that are read once and shared by all texts of a setting (sweep.h). */
 struct patch_state {
     struct edit_list references; /* edits whose values come from --reference, at the patched
                                   * sites */
@@ -125,7 +125,7 @@ struct patch_state {
 
 /* The options of one text, and its corrupt text. */
 struct patch_job {
-    struct question question; /* the question of --answer and --query */
+    struct question question; /* the answer of --answer and the position of --query */
     struct patching_plan plan;
     struct text_with_source corrupt; /* the text of --corrupt */
     unsigned numbers;                /* numbers of --show: bits 1 << PATCH_... */
@@ -363,7 +363,7 @@ static int parse_metric(struct patching_plan *plan, const char **path,
     return 0;
 }
 
-/* Read the vector of --metric cosine:@FILE, once for all texts of a setting. */
+/* Read the vector of --metric cosine:@FILE, once for all texts of a setting (sweep.h). */
 static int read_direction(struct npy *direction, const char *path, size_t width,
                           struct arena *arena, struct err *err)
 {
@@ -400,7 +400,8 @@ static int parse_numbers(struct patch_job *own, const struct driver *driver, con
     return 0;
 }
 
-/* Read the values of --reference at the patched sites, once for all texts of a setting. */
+/* Read the values of --reference at the patched sites, once for all texts of a setting
+ * (sweep.h). */
 static int read_references(struct edit_list *list, const struct patching_plan *plan,
                            struct session *session, struct err *err)
 {
@@ -431,8 +432,8 @@ static int read_references(struct edit_list *list, const struct patching_plan *p
     return session_fill_edits(session, list, err);
 }
 
-/* Read the options of a job. If `job` is NULL, check the options and read the files of the
- * setting. */
+/* Read the options of a job. If `job` is NULL, check the options, and read the files that they
+ * name. */
 static int read_options(struct patch_job *own, struct patch_state *state, struct driver *driver,
                         struct job *job, struct arena *arena, struct err *err)
 {

@@ -28,7 +28,7 @@ struct job;
 int question_prepare(struct driver *driver, const char *option, const char *answer,
                      struct err *err);
 
-/* The options of a job; without a job, the options of the open setting. */
+/* The options of a job; if `job` is NULL, the options of the open setting. */
 const struct options *question_options(const struct driver *driver, const struct job *job);
 
 /* The values of --answer and --query, with the text, for answer_read and position_read

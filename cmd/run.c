@@ -302,8 +302,9 @@ static const struct task run_task = {
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-/* Run the command `run`. The maps of --weights are written without a model. Whole texts in HTML are
- * written by the command `page`; other HTML is a page without the extras of `page`. */
+/* Run the command `run`. The maps of --weights are written without a model. An HTML page is written
+ * by the command `page`; but with --query, --gradient, --mean texts, --pool or --align, or in a
+ * folder, it is a page without the extras of `page`. */
 static int run_command(const struct options *options, struct err *err)
 {
     struct output output = {.path = NULL};

@@ -14,7 +14,7 @@ struct task;
 
 struct run_state {
     struct request request; /* the tensors to show, and how results are derived from them */
-    bool walks;             /* true if some setting asks for gradients */
+    bool walks;             /* true if some setting of a sweep asks for gradients */
     bool shows_classes;     /* with the default output, a table of classes is also shown */
 };
 
@@ -44,8 +44,8 @@ extern const struct task run_stack_task, run_cosines_task;
 
 int run_gradient_prepare(const struct driver *driver, struct err *err);
 
-/* Set `walks` if a setting asks for gradients, and check that gradients exist at the selected
- * sites. */
+/* Set `walks` if a setting of a sweep asks for gradients, and check that gradients exist at the
+ * selected sites. */
 int run_gradient_open(bool *walks, const struct selection *selection, const struct driver *driver,
                       struct err *err);
 

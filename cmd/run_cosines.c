@@ -11,9 +11,9 @@
 
 struct cosines_state {
     struct run_state run;
-    struct report *pooled; /* [texts] reports of the setting's texts, with their vectors */
+    struct report *pooled; /* [texts] reports of the open setting's texts, with their vectors */
     size_t texts;
-    struct arena *arena; /* memory that lasts as long as the setting */
+    struct arena *arena; /* memory that is freed at the end of the setting (sweep.h) */
 };
 
 static int prepare(void *state, struct driver *driver, struct err *err)
@@ -60,8 +60,8 @@ static int run(void *state, const struct group *group, struct err *err)
     return run_texts(&own->run, group, err);
 }
 
-/* Copy an array of numbers into memory that lasts as long as the setting. Returns NULL on
- * failure. */
+/* Copy an array of numbers into own->arena, which is freed at the end of a setting (sweep.h).
+ * Returns NULL on failure. */
 static void *keep(struct cosines_state *own, const void *numbers, size_t count, size_t size,
                   struct err *err)
 {
@@ -69,7 +69,7 @@ static void *keep(struct cosines_state *own, const void *numbers, size_t count, 
     return kept ? memcpy(kept, numbers, count * size) : NULL;
 }
 
-/* Keep a text and its vectors until the end of the setting. */
+/* Keep a text and its vectors for `end`, which compares all texts. */
 static int add(void *state, struct job *job, struct err *err)
 {
     struct cosines_state *own = state;

@@ -114,8 +114,8 @@ const struct command command_score = {
 };
 
 enum {
-    /* a higher perplexity of the model of fables gets a note: whole fables have less than 40,
-     * parts of fables up to 200 */
+    /* if the perplexity of the model of fables is higher, a note is printed: whole fables have less
+     * than 40, parts of fables up to 200 */
     FABLES_PERPLEXITY = 300,
 };
 
@@ -193,9 +193,10 @@ struct score_state {
     /* true if each text of a batch has its own result; of the members below, only `unigrams` is
      * then used */
     bool by_text;
-    struct score_total all;     /* sum over the texts of the open model */
-    struct score_totals table;  /* rows of totals over all texts; with `title`, over all models */
-    const char *other;          /* name of the key that is not copied from a column; NULL: none */
+    struct score_total all;    /* sum over the texts of the open model */
+    struct score_totals table; /* rows of totals over all texts; with `title`, over all models */
+    /* name of a row's key that is not copied from a column of the input; NULL: all are copied */
+    const char *other;
     const char **keys;          /* [table.key_count] keys of the row to add */
     struct score_totals *words; /* [texts] tables with a column for each model, or one table with a
                                  * column for each row of `table`; NULL: none */
@@ -217,7 +218,7 @@ struct scored_item {
     struct score_text text;
     size_t count;             /* number of texts; 0: the item is blank */
     struct score_total total; /* total of the item's own text, or of the pair */
-    const char *names[2];     /* names of the column of texts, and of the column of scored things */
+    const char *names[2];     /* names of the columns of texts and of what is scored */
     struct score_totals rows; /* contains `total`, or a row for each continuation or region */
 };
 
@@ -336,7 +337,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     const char *path = options->score.unigrams;
     struct output *output = &driver->output;
     struct arena *kept = &driver->kept;
-    size_t models = driver->sweep.settings; /* number of models; in a batch, of all settings */
+    size_t models = driver->sweep.settings; /* number of models; in a batch, number of settings */
     own->driver = driver;
     if (options_exclude(options, "next", "at top begin-word bits", err) ||
         options_exclude(options, "unigrams", "query", err) || choose_kind(own, options, err))
@@ -396,7 +397,8 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     return prepare_table(own, err);
 }
 
-/* Choose the tokens that begin a text: totals include the beginning token, continuations do not. */
+/* Choose how texts begin: for totals, words and regions, with the beginning token; for tables of
+ * tokens and continuations, as they are, with a note if they lack it. */
 static enum beginning beginning(void *state, const struct driver *driver)
 {
     struct score_state *own = state;
@@ -919,8 +921,8 @@ static int add_item(struct score_state *own, struct job *job, struct err *err)
 
 /* --- over all texts --------------------------------------------------------------------------- */
 
-/* Begin a setting. Totals are written after all texts; with a column for each model, results are
- * written with the last model. */
+/* Begin a setting (sweep.h). Totals are written after all texts; with a column for each model,
+ * results are written with the last model. */
 static int begin(void *state, struct driver *driver, struct err *err)
 {
     struct score_state *own = state;
@@ -1034,7 +1036,8 @@ static int write_totals(struct score_state *own, struct err *err)
     own->keys[table.key_count - 1] = "all";
     own->all.keys = own->keys;
     own->all.bad_logprob = own->group ? (double)NAN : own->all.bad_logprob;
-    table.most = 0; /* add the row of all texts without a search */
+    /* 0: score_totals_add adds each total as a new row, without a search for a row with its keys */
+    table.most = 0;
     table.sums = &own->all;
     table.sum_count = own->kind->table != EACH_ALONE && !own->title && driver->items.count > 1 &&
                       !(own->kind->needs & CONTINUE);

@@ -157,7 +157,8 @@ bool edit_options_are_given(const struct edit_options *options)
     return options->edits.count || options->ablations.count || options->knockouts.count;
 }
 
-/* Read --edit, --ablate and --knockout into a list. `own`: the positions of an item; NULL: none. */
+/* Read --edit, --ablate and --knockout into a list. `own`: the positions of the item whose edits
+ * are read; NULL: the edits of all texts are read, and notes about them are printed. */
 static int add_edits(struct edit_list *list, const struct edit_options *options,
                      struct item_positions *own, struct err *err)
 {

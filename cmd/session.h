@@ -80,8 +80,8 @@ struct session {
     struct edit_store *store; /* values of edits, shared by the settings of a sweep; NULL: not
                                * shared */
     bool adds_beginning;      /* --special auto found a token to put before texts */
-    const char *token; /* value of explain's --query for the last text of session_read_items, with
-                        * @NAME as a position */
+    /* value of explain's --query, in which @NAME is replaced by a position of the text read last */
+    const char *token;
     struct arena arena;
 };
 
@@ -153,7 +153,7 @@ bool lacks_space(const struct tokenized *text, const char *more, const struct to
 
 /* The options that ask for a logit, and their values. */
 struct question_words {
-    /* `option`: name of the option; `answer`: its value A[:B]; NULL: none */
+    /* `option`: name of the option; `answer`: its value A[:B]; NULL: not given */
     const char *option, *answer;
     /* name of the option for the position, such as --query; NULL: the command has none */
     const char *place_option;
@@ -161,7 +161,7 @@ struct question_words {
                                    * default */
     struct notes *notes;          /* notes of answers that lack a space */
     const struct tokenized *text; /* the text of the question; NULL: no text yet */
-    size_t index;                 /* number of the text, for notes */
+    size_t index;                 /* index of the text's item, for notes */
 };
 
 /* Read an answer, one token or two, such as ' Mary: John'. Without an answer, both tokens are -1.

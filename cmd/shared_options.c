@@ -365,7 +365,7 @@ WORDS_(, defaults, "Default tensors and layers",
 
 /* --- tensors ---------------------------------------------------------------------------------- */
 
-/* Headings in help for tensors that are listed by name alone. */
+/* Headings in the list of tensors in help; under them, tensors are listed without descriptions. */
 static const char *const branch_headings[SITE_BRANCHES] = {
     [BRANCH_SOURCE] = "Encoder:",
     [BRANCH_CROSS] = "Cross-attention:",

@@ -15,13 +15,14 @@
 #include "items.h"
 #include "measure/score_report.h"
 
-/* Divide the text of an item at its marks into regions. A text without marks is one region if
- * `regions` names it. `numbers`: numbers of the regions, " 1 2"; NULL: from 1. Refused: fewer or
- * more names than regions. */
+/* Divide the text of an item at its marks into regions. A text without marks is one region if the
+ * column `regions` has a name for it. `numbers`: numbers of the regions, " 1 2"; NULL: they are
+ * numbered from 1. Refused: fewer or more names than regions. */
 int regions_read(struct item *item, const char *numbers, struct arena *arena, struct err *err);
 
 /* Join the cells of regions [count], whose names are set, to the text of an item. The value of the
- * option --join separates the cells; without it, a blank where normal spelling has one. */
+ * option --join separates the cells; without it, a blank separates them where normal spelling has
+ * one. */
 int regions_join(struct item *item, struct score_region *regions, const char *const *cells,
                  size_t count, struct arena *arena, struct err *err);
 

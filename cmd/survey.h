@@ -13,18 +13,18 @@ struct text_survey {
     size_t blank, nameless;
     size_t stray;            /* number of texts with blanks that --trim removes */
     const char *glued_words; /* the words at the first glued mark: "horse|raced" */
-    size_t stray_line;       /* line of the first text with stray blanks */
+    size_t stray_line;       /* number of the line of the first text with stray blanks */
     size_t hidden;           /* number of texts with characters that a spreadsheet does not show */
-    size_t hidden_line;      /* line of the first text with hidden characters */
+    size_t hidden_line;      /* number of the line of the first text with hidden characters */
     unsigned hidden_kinds;   /* kinds of hidden characters: bits 1 << index in the table `hidden` */
-    size_t errors;      /* number of cells of copied columns with an error of Excel, such as #N/A */
-    size_t error_line;  /* line of the first cell with an error */
+    size_t errors;      /* number of cells outside columns of texts with an Excel error, as #N/A */
+    size_t error_line;  /* number of the line of the first cell with an error */
     const char *error;  /* value of the first cell with an error */
     size_t whole;       /* number of lines with a separator in a table of one column */
     const char *commas; /* name of a copied column of numbers with a decimal comma; NULL: none */
 };
 
-/* Find the first mark, `|`, from `at` on; NULL: none. A bar of a special token is no mark. */
+/* Find the first mark, `|`, from `at` on; NULL: no mark. A bar of a special token is no mark. */
 const char *mark_find(const char *text, const char *at);
 
 /* Add a text of a table to the survey: its marks, only for CELL_WITH_MARKS, and stray blanks. Stray

@@ -496,8 +496,8 @@ static double number_of(const struct column *column, size_t rows, long long row)
     return count ? sum / (double)count : NAN;
 }
 
-/* Find the column called `name` in a table or, if `name` is NULL, the first result that is a
- * floating-point number. NULL: there is none. */
+/* Find the column called `name` in a table or, if `name` is NULL, the first column of results that
+ * are floating-point numbers. NULL: there is none. */
 static const struct column *find_column(const struct table *table, const char *name)
 {
     for (size_t i = 0; i < table->count; i++) {

@@ -61,7 +61,7 @@ static bool put_value(struct buf *out, const struct json *value, bool *literal)
 
 /* Add the cells of a member of an object: one cell, or one for each text of a list under
  * `continue`. Ids of a list have commas between them; another list or an object is copied as it is
- * written. An empty list of ids or continuations adds no cell. */
+ * written. The cell of a null, or of an empty list of ids or continuations, has no value. */
 static int read_member(struct row *row, const struct items *items, row_field_of *field_of,
                        const struct json *member, struct json_span written, struct arena *arena,
                        struct err *err)

@@ -11,7 +11,7 @@ struct row {
     struct row_cell {
         const char *name;  /* name of the member, in JSONL */
         size_t field;      /* field in which the value is stored; see field_of in items.c */
-        const char *value; /* text of the cell; NULL: none */
+        const char *value; /* text of the cell; NULL: no value, as for null */
         bool literal;      /* the value is JSON but not a string, and is copied as it is written */
     } * cells;             /* [count] cells of the row */
     size_t count;

@@ -15,7 +15,8 @@
 
 static const struct names poolings = {&pooling_labels->text, POOL_MODEL, sizeof *pooling_labels};
 
-/* Read how sentence-transformers makes a vector of the last hidden states of a whole text. */
+/* Read how sentence-transformers makes a vector from the last hidden states of all tokens of a
+ * text. */
 static int open_modules(struct pooling_modules *modules, struct session *session, struct err *err)
 {
     const struct model *model = &session->viewer.model;
@@ -115,7 +116,7 @@ int request_make(struct request *request, struct driver *driver, struct err *err
     const struct style_words *words = &session->options->display.style;
     bool is_talk = words->preset && format->display & DISPLAY_CELLS && config->causal &&
                    !has_encoder(config) && !(words->tokens && *words->tokens == '0');
-    bool translates = has_encoder(config); /* the tensors of an encoder are shown by default */
+    bool translates = has_encoder(config); /* true: show the encoder's tensors by default */
     const char *usual = translates                   ? format->show_of_encoder
                         : config_keeps_state(config) ? show_of_mixers(format, config)
                                                      : format->show;

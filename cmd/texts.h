@@ -10,8 +10,8 @@ struct driver;
 struct request {
     struct selection selection;
     struct derivation derivation;
-    /* the user chose the output: format is not text, or --show, --layer, --head, --query, --pool
-     * or --align */
+    /* true if the user chose the output: by a format other than text, or by --show, --layer,
+     * --head, --query, --pool or --align */
     bool chosen;
 };
 
@@ -20,8 +20,9 @@ struct request {
  * the format. Refused: tensors that the model does not have with its mechanism. */
 int request_make(struct request *request, struct driver *driver, struct err *err);
 
-/* Add the memory of a capture and of the results derived from it. `by_map`: the capture is made by
- * viewer_capture_by_map. Returns the bytes of the result's tensors. */
+/* Add the memory of a pass that captures the tensors of a request, and of the results derived from
+ * them. `by_map`: viewer_capture_by_map runs the pass. Returns the size in bytes of the result's
+ * tensors. */
 double request_add_memory(struct memory *memory, const struct request *request,
                           const struct viewer *viewer, const struct text_with_source *pair,
                           bool by_map);

@@ -504,7 +504,7 @@ static void write_line(struct train_run *run, const struct trainer_report *repor
 /* --- steps ----------------------------------------------------------------------------------- */
 
 static volatile sig_atomic_t interrupted;
-/* the action that signals.c set before for SIGINT, SIGTERM and SIGHUP */
+/* the action for SIGINT, SIGTERM and SIGHUP that signals.c had set */
 static struct sigaction usual;
 
 static void note_signal(int number)

@@ -20,7 +20,7 @@ struct weights_file {
     const char *path;
     size_t layers, heads, tokens;
     float *numbers;     /* [layers, heads, tokens, tokens] attention weights */
-    struct texts names; /* names of tokens; empty: none */
+    struct texts names; /* names of tokens; empty: not given */
     bool causal;
     struct arena arena;
     struct err *err;

@@ -18,5 +18,5 @@ static inline bool weights_file_is_asked(const struct options *options)
 }
 
 /* Write the figures of --weights, with the tokens of --tokens, in the format of --format or
- * --output; `page`: as a page. Refused: options that need a model. */
+ * --output or, with `page`, as a page. Refused: options that need a model. */
 int weights_file_show(const struct options *options, bool page, struct err *err);

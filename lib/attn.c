@@ -53,7 +53,7 @@ static int check_ids(const struct attn_ids *ids, size_t count, const char *thing
 }
 
 /* Begin a call that runs the model or its tokenizer. Each call ends with end_call, which also
- * resets the attention, the temperature and the edits that a request set. */
+ * resets the kind of attention, the temperature and the edits that a request set. */
 static int begin_call(struct host_call *call, const struct attn_model *model)
 {
     return err_if(check_given(model, "a model", &call->err) ||
@@ -426,7 +426,10 @@ static struct text text_of(const struct attn_ids *ids, const struct attn_request
 static int run_request(struct host_call *call, struct attn_model *model, const struct attn_ids *ids,
                        size_t count, const struct attn_request *request, struct cache *cache)
 {
-    enum { PASS_TOKENS = 1024 }; /* texts share a pass up to this many tokens */
+    enum {
+        PASS_TOKENS = 1024
+    }; /* several texts share a pass if they have at most this many tokens
+                                  * together */
     struct err *err = &call->err;
     struct selection selection = {0};
     struct showing showing;
@@ -456,7 +459,7 @@ static int run_request(struct host_call *call, struct attn_model *model, const s
     return err_if(failed);
 }
 
-/* Pass the gradients of the tokens' rows of the embedding table to the sink. This follows the
+/* Pass the gradients of the tokens' rows of the embedding table to the sink. It gets them after the
  * gradient of the embedding. */
 static int pass_on_rows(struct showing *showing, struct matrix rows, bool of_source,
                         struct err *err)

@@ -124,7 +124,8 @@ struct attn_counts {
     size_t begin;      /* id of the token that begins a text or, in a model with an encoder, the
                         * decoder's start token; SIZE_MAX: none */
     size_t adds_begin; /* 1: attn_encode_special begins each text with `begin` */
-    size_t mask;       /* id of the mask token; SIZE_MAX: the model is not masked */
+    size_t mask;       /* id of the mask token; SIZE_MAX: there is none, or the model is causal or a
+                        * classifier */
 };
 
 struct attn_counts attn_count(const struct attn_model *model);
@@ -132,7 +133,7 @@ struct attn_counts attn_count(const struct attn_model *model);
 /* A tensor. It is valid until the sink or function that receives it returns. Element (i, j, k) is
  * data[i · stride[0] + j · stride[1] + k · stride[2]]. */
 struct attn_tensor {
-    const char *name; /* "h.0.weights", "enc.0.weights", "logits" */
+    const char *name; /* such as "h.0.weights", "enc.0.weights" or "logits" */
     int layer;        /* index of the layer; -1: the tensor belongs to no layer */
     const float *data;
     size_t rank;
@@ -224,8 +225,8 @@ struct attn_logit {
  * comes last: the gradients of the scaled rows of the token table; with "source_embedding",
  * "source_token_rows" in the same way. *value is set to the sum, unless `value` is NULL. Returns 0,
  * or -1 with `error`: unsupported (4) for models without logits or with parts that have no
- * gradients, such as mixers, for tensors without a gradient, and for requests with edits or an
- * attention. */
+ * gradients, such as mixers, for tensors without a gradient, and for requests that set edits or a
+ * kind of attention. */
 int attn_gradient(struct attn_model *model, const struct attn_ids *ids,
                   const struct attn_request *request, const struct attn_logit *logits, size_t count,
                   double *value, struct attn_error *error);
@@ -238,7 +239,8 @@ int attn_score(struct attn_model *model, const struct attn_ids *ids, float *logp
                struct attn_error *error);
 
 struct attn_token_score {
-    float logprob, entropy; /* in nats; NaN: there is none; a mask token has only an entropy */
+    float logprob, entropy; /* in nats; NaN: the token has no such number; a mask token has only an
+                             * entropy */
     size_t rank;            /* rank of the token among all tokens: 1 is the most likely; 0: the
                              * token has no score */
 };
@@ -258,7 +260,7 @@ struct attn_generation {
     size_t tokens;      /* maximum number of new tokens; 0: the number in the config of a model with
                          * an encoder, or else 32 */
     double temperature; /* temperature of sampling; 0: always the most likely token */
-    size_t top_k;       /* sample from this number of most likely tokens; 0: all */
+    size_t top_k;       /* sample from this number of most likely tokens; 0: from all tokens */
     double top_p;       /* sample from the most likely tokens whose probabilities add up to this; 0:
                          * all tokens */
     size_t beams;       /* number of beams; 1: no beam search; 0: the number in the config of a

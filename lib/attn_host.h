@@ -49,6 +49,7 @@ int host_call_end(struct host_call *call, int failed, struct attn_error *error);
  * what the message calls the argument, such as "a model". */
 int check_given(const void *given, const char *thing, struct err *err);
 
-/* Convert the caller's values to values of edits. The caller's values must remain valid. */
+/* Convert the caller's array of values to edit values in the arena. The caller's array must remain
+ * valid. */
 int host_values(struct edit_values *made, const struct attn_value *values, size_t count,
                 struct arena *arena, struct err *err);

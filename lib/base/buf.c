@@ -59,7 +59,8 @@ void buf_char(struct buf *buf, char c)
     buf_bytes(buf, &c, 1);
 }
 
-/* Each memcpy doubles the number of repeated bytes, up to size · times. */
+/* Append `size` bytes `times` times. Each memcpy doubles the number of appended bytes, until they
+ * are size · times. */
 void buf_repeat(struct buf *buf, const void *bytes, size_t size, size_t times)
 {
     size_t total = 0;

@@ -1,7 +1,8 @@
 /* err.h: error messages. (This header also includes <stdbool.h> and <stddef.h>.)
  *
  * A function that can fail gets a `struct err *` and returns 0 or a pointer; on failure it sets the
- * message and returns -1 or NULL. Callers may add a prefix. The kind is the exit status.
+ * message and returns -1 or NULL. Callers may add a prefix. The kind of an error is the
+ * exit status of the program.
  *
  *     if (fd < 0)
  *         return err_set(err, "cannot open '%s': %s", path, strerror(errno));

@@ -21,8 +21,8 @@
 
 /* --- the list of mapped files ----------------------------------------------------------------- */
 
-/* An entry is in use if `path` is set, and mapped if `begin` is set. Entries are reused but never
- * freed: a signal handler may be reading them. */
+/* An entry of the list of mapped files. It is in use if `path` is set; the file is mapped if
+ * `begin` is set. Entries are reused but never freed: a signal handler may be reading them. */
 struct mapping {
     struct mapping *next;
     _Atomic(char *) path;

@@ -37,7 +37,8 @@ int file_map(struct file *file, const char *path, struct err *err);
 int file_map_regular(struct file *file, const char *path, struct err *err);
 int file_map_named(struct file *file, const char *path, struct err *err);
 
-/* Limit for pipes and devices, since some have no end, such as /dev/zero. */
+/* Maximum size in bytes of what is read from a pipe or a device: some, such as /dev/zero, have no
+ * end. */
 #define FILE_READ_MAX_BYTES ((size_t)1 << 30)
 
 /* Read an open descriptor, such as a pipe or a terminal, to its end. An input of more than

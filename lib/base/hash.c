@@ -12,7 +12,7 @@ enum { FIRST_SLOTS = 16 };
  * would share the same few slots. */
 uint64_t hash_keys[2] = {0x9e3779b97f4a7c15u, 0xbf58476d1ce4e5b9u};
 
-/* Set both keys to odd numbers, which are not 0. */
+/* Set both keys to random odd numbers, which are not 0. */
 __attribute__((constructor)) static void set_keys(void)
 {
     platform_random(hash_keys, sizeof hash_keys);

@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-/* Symbols of formulas, names of tensors and names in JSON have no translation. */
+/* Texts of the program and their translations into Chinese. Symbols of formulas, names of tensors
+ * and names in JSON have none. */
 static const struct translation {
     const char *english, *chinese;
 } chinese[] = {

@@ -17,9 +17,9 @@
 
 enum {
     HUGE_BYTES = 4 * 1024 * 1024,
-    EXPECTED_BYTES = 64 * 1024 * 1024, /* smaller sizes are assumed to be free */
-    LARGE_BYTES = 96 * 1024,           /* minimum size that heap_give_back returns to the system,
-                                        * above a block of an arena */
+    EXPECTED_BYTES = 64 * 1024 * 1024, /* heap_expect does not check smaller sizes */
+    LARGE_BYTES = 96 * 1024,           /* minimum size of freed memory that is returned to the
+                                        * system after heap_give_back; larger than BLOCK_BYTES */
 };
 
 static atomic_size_t fail_countdown; /* allocations left until one fails; 0: no failure

@@ -45,7 +45,7 @@ enum { ARENA_ALIGN_BYTES = 64 }; /* each piece begins at a cache line */
 
 struct arena {
     struct arena_block *newest;
-    size_t taken_bytes; /* bytes of all pieces since the last clear, for reports */
+    size_t taken_bytes; /* total size of all pieces since the last arena_clear, for reports */
     size_t next_bytes;  /* minimum size of the next block, from arena_expect or arena_clear */
 };
 
@@ -58,8 +58,8 @@ void *arena_room(struct arena *arena, size_t count, size_t size, struct err *err
  * copied into twice the memory. Returns the array; NULL with `err` on failure. */
 void *arena_grow(struct arena *arena, void *things, size_t count, size_t size, struct err *err);
 
-/* Announce the total size of all pieces to an arena without memory: from 1 MiB on, the first block
- * has that size, in whole large pages of 2 MiB, and begins at a large page. */
+/* Tell an arena that has no memory yet the total size of the pieces to come. From 1 MiB on, the
+ * first block has this size, rounded up to large pages of 2 MiB, and begins at a large page. */
 void arena_expect(struct arena *arena, size_t size);
 
 /* arena_text copies `size` bytes and adds a 0 byte; arena_path copies a path without slashes at its

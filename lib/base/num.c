@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum {
-    DIGITS_MAX = 9, /* significant digits that are enough for every float32 */
+    DIGITS_MAX = 9, /* number of significant digits that is enough for every float32 */
     EXACT_TEN = 22, /* 10^0 … 10^22 are exact in a double */
 };
 

@@ -17,8 +17,8 @@
 
 /* The use of a file that was read, in ascending order of protection. */
 enum reading_kind {
-    READ_AS_MODEL, /* by file_map_regular: only stream_open_inside may replace it */
-    READ_AS_INPUT, /* by file_map or file_read: nothing may replace it */
+    READ_AS_MODEL, /* read by file_map_regular: only stream_open_inside may replace the file */
+    READ_AS_INPUT, /* read by file_map or file_read: nothing may replace the file */
 };
 
 /* Record that the open file is read as `kind`, if it is a regular file. Thread-safe. */

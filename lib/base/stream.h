@@ -47,8 +47,8 @@ struct stream {
     } terminal;
 };
 
-/* stream_open begins a file that the user named. stream_open_inside begins a file in a folder of
- * results: links are not followed, and an existing file is replaced or, unless
+/* stream_open opens a file that the user named, to write it. stream_open_inside opens a file in a
+ * folder of results: links are not followed, and an existing file is replaced or, unless
  * `replaces`, refused. */
 int stream_open(struct stream *stream, const char *path, struct err *err);
 int stream_open_inside(struct stream *stream, const char *path, bool replaces, struct err *err);

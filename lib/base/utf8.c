@@ -287,7 +287,7 @@ static size_t grapheme_width(const char *bytes, size_t size)
         uint32_t c = 0;
         size_t length = utf8_decode(&c, bytes + at, size - at);
         bool regional = c >= 0x1F1E6 && c <= 0x1F1FF;       /* two such characters make a flag */
-        bool wide = regional || c == VARIATION_SELECTOR_16; /* U+FE0F makes an emoji */
+        bool wide = regional || c == VARIATION_SELECTOR_16; /* U+FE0F selects the emoji form */
         int width = wide ? 2 : utf8proc_charwidth((utf8proc_int32_t)c);
         if (width > 0 && (size_t)width > widest)
             widest = (size_t)width;
@@ -333,8 +333,8 @@ bool utf8_ends_leftwards(const char *bytes, size_t size)
 /* --- normal forms ----------------------------------------------------------------------------- */
 
 enum {
-    FEW = 256,           /* most segments have fewer characters */
-    DECOMPOSED_MAX = 18, /* characters of the longest decomposition, of U+FDFA */
+    FEW = 256,           /* most segments need at most this number of characters */
+    DECOMPOSED_MAX = 18, /* number of characters of the longest decomposition, that of U+FDFA */
     CLASSES = 256,       /* number of combining classes, by which marks are sorted */
 };
 

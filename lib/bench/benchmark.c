@@ -26,19 +26,20 @@ struct peak {
     size_t size_bytes, cache_bytes;
     size_t next_byte;     /* byte offset at which the next read starts */
     struct weight weight; /* the measured product is y = x · weight, as large as a product of
-                           * a pass */
+                           * a forward pass */
     struct matrix x, y;
 };
 
-/* The work of a pass: a multiply-add is two operations; each weight, cached key and cached value is
- * read once; embeddings, norms, softmax and activations are not counted. Or the limits of the
- * machine: `operations` per second of products alone, in the pass's precision, and `bytes` per
- * second read from memory. */
+/* The work of a forward pass: a multiply-add is two operations; each weight, cached key and cached
+ * value is read once; embeddings, norms, softmax and activations are not counted. Or the limits of
+ * the machine: `operations` per second of products alone, in the precision of the pass, and `bytes`
+ * per second read from memory. */
 struct bench_work {
     double operations, bytes;
 };
 
-/* A limit is the best of a few short windows, since other processes interrupt some of them. */
+/* A limit is the highest speed in a few short windows, since other processes interrupt some of
+ * them. */
 enum { WINDOWS = 4 };
 
 static const double ALL_THREADS = 1e9; /* multiply-adds that a loop declares so that all threads run
@@ -55,7 +56,7 @@ enum {
 static _Atomic float total; /* a result that keeps the compiler from removing loops */
 
 /* The measured product: 256 tokens by a matrix of GPT-2's MLP, whose weights exceed most L1 and L2
- * caches, as in a pass. */
+ * caches, as in a forward pass. */
 enum { TOKENS = 256, INPUTS = 768, OUTPUTS = 3072, ONES_BF16 = 0x3f803f80 };
 
 static struct matrix ones(size_t columns, struct arena *arena, struct err *err)
@@ -130,7 +131,8 @@ static void parse_piece(void *context, size_t round, size_t thread)
 }
 
 /* Measure the limits of the machine. Each window begins where the previous window ended. If the
- * caches cannot be flushed, later windows have displaced its data by the time it is read again. */
+ * caches cannot be flushed, the data of a window was displaced by other windows before it is read
+ * again. */
 static struct bench_work measure_limits(struct peak *peak, struct machine *machine)
 {
     const struct loop reads = {WINDOW_BYTES / PIECE_BYTES, ALL_THREADS, parse_piece};
@@ -205,7 +207,7 @@ static struct bench_work work_of(const struct pass_size *size, const struct weig
 /* --- tasks ------------------------------------------------------------------------------------ */
 
 enum {
-    DECODE_STEPS = 8, /* tokens that one measurement generates */
+    DECODE_STEPS = 8, /* number of tokens that one measurement generates */
     DECODE_CACHED = 64,
     LENGTHS = 5,    /* default number of text lengths to measure growth */
     LONGEST = 4096, /* the largest default length in tokens */
@@ -230,10 +232,10 @@ enum value {
     RATE, /* tokens per second */
     OPERATIONS,
     BYTES,
-    OF_COMPUTE,  /* fraction of the operations per second of products alone */
+    OF_COMPUTE,  /* speed as a fraction of the measured limit of operations per second */
     OF_MEMORY,   /* fraction of the memory bandwidth; NAN: everything that is read fits in the
                   * caches */
-    WIDTH,       /* channels of a head */
+    WIDTH,       /* number of channels of a head */
     TIME_SPREAD, /* how much TIME_EXPONENT may differ from the true exponent */
 
     /* With `ways`: values that grow with the length or the width, each followed by the exponent of
@@ -242,9 +244,9 @@ enum value {
     TIME_EXPONENT,
     MEMORY, /* working memory of attention in bytes */
     MEMORY_EXPONENT,
-    MAP_MEMORY, /* bytes of MEMORY and of the attention weights of one layer */
+    MAP_MEMORY, /* MEMORY plus the size of the attention weights of one layer, in bytes */
     MAP_MEMORY_EXPONENT,
-    PAIRS, /* pairs of query and key, in one head */
+    PAIRS, /* number of query-key pairs whose scores one head computes */
     PAIRS_EXPONENT,
     VALUES,
 };
@@ -264,7 +266,7 @@ struct bench {
     const struct bench_plan *plan;
     struct viewer viewer;
     struct viewer *wide; /* a model for each width; NULL: the plan has no widths */
-    bool causal;         /* the model is causal */
+    bool causal;         /* config.causal of the opened model; set_way changes config.causal */
     struct peak peak;
     const size_t *lengths; /* `length_count` lengths of texts in tokens */
     size_t length_count;
@@ -343,14 +345,14 @@ static int prefill(struct bench *bench, const struct bench_task *task, double *s
     struct stopwatch stopwatch = {0};
     struct tap tap = {.sink = ignore};
     enum site last = config->kind == MODEL_ATTENTION ? SITE_ATTN_OUT : site_of_logits(config);
-    struct selection selection = {.sites = SITE_SET(last)}; /* the whole pass without logits */
+    struct selection selection = {.sites = SITE_SET(last)}; /* a forward pass without logits */
     struct text_list text = {.count = 1};
     text.items = make_text(task->size.tokens, config, &viewer->scratch, err);
     if (!text.items || selection_layers(&selection, NULL, config, &viewer->scratch, err))
         return -1;
     if (task->way) {
         tap = (struct tap){.sink = take_time, .context = &stopwatch};
-        /* making the maps of weights would add time */
+        /* no attention weights are selected: to store them would add time */
         selection.sites = SITE_SET(SITE_V, SITE_CONTEXT);
         set_way(bench, config, task->way);
     }
@@ -401,7 +403,7 @@ static int decode(struct bench *bench, const struct bench_task *task, double *se
 
 /* --- plan of tasks ---------------------------------------------------------------------------- */
 
-/* Use the plan's lengths, or choose some within the context: the usual lengths or, to measure
+/* Use the plan's lengths, or choose some within the context: those of usual_lengths or, to measure
  * growth, LENGTHS lengths, each twice the length before, up to LONGEST. */
 static int choose_lengths(struct bench *bench, struct err *err)
 {
@@ -436,8 +438,8 @@ static int add_task(struct bench *bench, struct bench_task task, struct err *err
     return task.seconds ? 0 : -1;
 }
 
-/* Plan the wanted tasks: prefill for each length; decode for a decoder that has logits and reads no
- * source. */
+/* Add the tasks in plan->kinds: prefill for each length; decode if the model is a decoder that has
+ * logits and reads no source. */
 static int list_tasks(struct bench *bench, struct err *err)
 {
     const struct config *config = &bench->viewer.model.config;
@@ -457,8 +459,9 @@ static int list_tasks(struct bench *bench, struct err *err)
     return add_task(bench, task, err);
 }
 
-/* The query-key pairs whose scores a head of the first layer computes: the reason why attention
- * grows with n². The sums of linear attention, and a segment of lowrank, count as one key. */
+/* Set `*pairs` to the number of query-key pairs whose scores a head of the first layer computes:
+ * the reason why attention grows with n². The sums of linear attention count as one key, as
+ * does a segment of lowrank. */
 static int count_scores(double *pairs, const struct config *config, size_t tokens,
                         struct arena *arena, struct err *err)
 {
@@ -478,7 +481,7 @@ static int count_scores(double *pairs, const struct config *config, size_t token
     return keys ? 0 : -1;
 }
 
-/* Plan each kind of attention, at each length or width. */
+/* Add a task for each kind of attention at each length or width. */
 static int list_ways(struct bench *bench, struct arena *arena, struct err *err)
 {
     const struct bench_plan *plan = bench->plan;
@@ -627,8 +630,9 @@ double growth_spread(const size_t *x, const double *y, size_t count)
     return isnan(exponent) ? NAN : spread;
 }
 
-/* Fit the exponents of each kind of attention, which all of its rows show. TIME_SPREAD includes the
- * exponent of the times of the fastest rounds, which differs if the measurement was disturbed. */
+/* Fit the exponents of each kind of attention, and set them in all rows of this kind. TIME_SPREAD
+ * includes the exponent of the times of the fastest rounds, which differs if the measurement was
+ * disturbed. */
 static int fit(struct bench *bench, struct err *err)
 {
     size_t count = bench->point_count;

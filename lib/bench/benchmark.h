@@ -23,10 +23,10 @@ extern const struct task_row {
 
 struct bench_plan {
     const struct folder *folder; /* folder of the model; with `widths`: `width_count` folders */
-    size_t threads;              /* 0: one for each usable processor */
+    size_t threads;              /* number of threads; 0: one for each usable processor */
     size_t rounds;
     unsigned kinds;               /* without `ways`: the tasks to measure, one bit for each */
-    const struct mechanism *ways; /* kinds of attention to measure instead of tasks; NULL: none */
+    const struct mechanism *ways; /* kinds of attention to measure; NULL: measure tasks instead */
     size_t way_count;
     const size_t *widths; /* with `ways`: the width of the heads in each of `width_count` folders,
                            * measured at the first length; NULL: there is one folder */
@@ -34,8 +34,8 @@ struct bench_plan {
     const size_t *lengths; /* lengths of texts in tokens; NULL: lengths are chosen that fit the
                             * context */
     size_t length_count;
-    double seconds_most;      /* without `lengths`: 1,024 tokens are not run if 256 tokens take more
-                               * than this many seconds */
+    double seconds_most;      /* without `lengths` and `ways`: 1,024 tokens are not run if 256
+                               * tokens take more than this number of seconds */
     enum precision precision; /* with `ways`: must be f32 */
     const struct progress_sink *progress; /* receives the progress; NULL: no reports */
 };
@@ -52,10 +52,10 @@ enum { AMOUNT_BYTES = 32 };
 const char *amount_write(char text[AMOUNT_BYTES], double value, const char *unit);
 
 /* The median of a member of `count` structs, at least one: `first` is the member in the first
- * struct, `step_bytes` the size of a struct. `sorted` has a capacity of `count`. */
+ * struct, `step_bytes` the size of a struct. `sorted` has room for `count` numbers. */
 double median(const double *first, size_t step_bytes, size_t count, double *sorted);
 
-/* The exponent b of y = a * x^b, fitted to the last points, at least half of all; NAN: all points
+/* The exponent b of y = a * x^b, fitted to the last points, at least half of all; NAN: these points
  * have the same x. */
 double growth_exponent(const size_t *x, const double *y, size_t count);
 

@@ -76,7 +76,7 @@ struct canvas {
     /* draw the cells that are not empty in a box, without gaps between them */
     void (*cells)(struct canvas *canvas, struct box box, const struct cells *cells,
                   const struct ramp *ramp);
-    /* where errors are stored, set by the caller; after an error, parts may be missing */
+    /* receives errors, set by the caller; after an error, the figure may be incomplete */
     struct err *err;
     bool has_scripts; /* set by the TikZ canvas: some letters are of scripts other than Latin, and
                        * need another font */
@@ -121,7 +121,7 @@ enum drawing_form { DRAWING_SVG, DRAWING_TEX, DRAWING_PNG, DRAWING_PDF };
 struct drawing_page {
     double width, height; /* size of the page in points */
     const char *title;
-    const char *metadata; /* metadata, JSON in one line; NULL: none */
+    const char *metadata; /* JSON in one line, which is stored in the file; NULL: none */
     const char *font;     /* preferred family of fonts; NULL: none */
     long long dpi;        /* resolution of a PNG in dots per inch; 0: 192 */
     /* Prints a note if a PNG or PDF contains letters that no installed font has, or a TikZ file

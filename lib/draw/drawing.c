@@ -346,7 +346,7 @@ static int convert(struct drawing *drawing, struct err *err)
     if (!result)
         return -1;
     snprintf(dpi, sizeof dpi, "%lld", png ? drawing->dpi : 72); /* 72: lengths are points */
-    setenv("SOURCE_DATE_EPOCH", "0", 0); /* programs write this date: the output is reproducible */
+    setenv("SOURCE_DATE_EPOCH", "0", 0); /* date that programs put into files, unless it is set */
     int failed = lseek(fileno(drawing->svg_file), 0, SEEK_SET) ? cannot_read(err) : 0;
     failed = failed || run(arguments, drawing->svg_file, result, err) ||
              copy_result(drawing, result, err);

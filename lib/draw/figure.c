@@ -209,9 +209,9 @@ static int check_options(const struct figure *figure, const struct style *style,
 
 /* --- layout ----------------------------------------------------------------------------------- */
 
-/* If a figure shows several attentions, give each section its attention's name. If all share one
- * range, one section has the colour bar: the last one or, side by side, the first. Returns true to
- * place sections side by side. */
+/* If several sections show attention weights, give each the name of its kind of attention, such as
+ * "cross-attention". If all of these have the same colour range, only one has a colour bar: the
+ * last or, side by side, the first. Returns true to place sections side by side. */
 static bool arrange_attentions(struct section *sections, size_t count, const struct style *style,
                                double limit)
 {

@@ -48,7 +48,7 @@ int figure_plan(struct figure *figure, const struct report *report, const struct
                 struct arena *arena, struct err *err);
 int figure_draw(const struct figure *figure, struct canvas *canvas, struct err *err);
 
-/* Write a report as a figure of a page for browsers; the first report begins the page. */
+/* Write a report as a figure on an HTML page; the first report begins the page. */
 extern report_writer figure_write_page;
 
 /* Write each tensor that has no heads and has rows of three numbers (sheet_is_spatial) as an SVG of

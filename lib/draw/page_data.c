@@ -293,7 +293,7 @@ static void put_attention(struct json_writer *json, const struct config *config)
                          (long long)kv_head_shared_by(
                              stack_head(config, BRANCH_TEXT, num_min(layer, config->n_layer - 1))));
     json_put_close(json, ']');
-    json_put_open(json, "scales", '{'); /* scales of each attention, for each layer */
+    json_put_open(json, "scales", '{'); /* for each kind of attention, the scale in each layer */
     for (enum site_branch branch = 0; branch < SITE_BRANCHES; branch++) {
         enum site weights = SITE_OF(branch, SITE_WEIGHTS);
         if (!site_exists(config, weights))
@@ -370,7 +370,8 @@ static void put_next(struct json_writer *json, const struct next_tokens *next,
     json_put_close(json, '}');
 }
 
-/* The sites whose tensors explain cells, in each of the model's attentions. */
+/* The sites, of every attention branch of the model, whose tensors explain cells of attention
+ * maps. */
 static const enum site explained_sites[] = {
     SITE_Q_PRE,   SITE_K_PRE,  SITE_Q,       SITE_K,          SITE_V,      SITE_SCORES,
     SITE_SOFTMAX, SITE_MASKED, SITE_WEIGHTS, SITE_DIFFERENCE, SITE_CONTEXT};

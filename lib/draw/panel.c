@@ -128,7 +128,7 @@ void axis_fit_labels(struct axis_fit *fit, const struct axis *axis, bool columns
         return;
     }
     char number[POSITION_BYTES];
-    double middle, most = axis_fit_length(fit); /* the last label may reach beyond its cell */
+    double middle, most = axis_fit_length(fit); /* `most`: farthest end of a label or cell */
     for (size_t i = first_label(axis, fit); i < axis->size; i += fit->every) {
         double label = letters_width(label_at(number, &middle, axis, fit, i), fit->size);
         double reach = level ? label / 2 : SLANT * fmin(label, width) + fit->size / 2;

@@ -681,7 +681,8 @@ static void name_axes(struct section *section)
     section->bar_title = sheet->display.beside_texts ? sheet->display.beside_texts : sheet->name;
     if (section->kind == KIND_TEXT)
         section->bar_title = sheet->columns.labels[0].text;
-    if (section->what.shares_bar) /* several attentions share the bar */
+    if (section->what.shares_bar) /* one colour bar serves all sections with attention
+                                   * weights, such as self- and cross-attention */
         section->bar_title = say(section->style->language, "attention weights, all panels");
 }
 

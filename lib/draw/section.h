@@ -20,13 +20,14 @@ enum section_kind { KIND_MATRIX, KIND_LINES, KIND_ARROWS, KIND_TEXT, KIND_BARS, 
 struct section_sheets {
     const struct sheet *sheets; /* [layers, heads] the matrices */
     size_t layers, heads;
-    /* name of the section's attention, if several sections show attention weights; else NULL */
+    /* name of the kind of attention, if several sections show attention weights; else NULL */
     const char *attention;
     bool first_hidden, cropped;
     bool listed; /* panels are single heads of different layers: each names its layer and head */
     bool fills;  /* if the section is a single matrix whose columns are not keys, it may be as wide
                   * as the page */
-    /* `shares_bar`: attentions share one colour bar; `barless`: another section shows the bar */
+    /* `shares_bar`: all sections with attention weights share one colour bar; `barless`: another
+     * section shows this bar */
     bool barless, shares_bar;
 };
 
@@ -100,8 +101,8 @@ static inline bool section_is_printed(const struct section *section)
     return section->style->form.width > 0;
 }
 
-/* Lay out a section within the width `limit`. All its members but `what` must be 0 before. The
- * arena owns the layout; the sheets and the style must outlive the section. */
+/* Lay out a section within the width `limit`. Before the call, all its members but `what` must be
+ * 0. The arena owns the layout; the sheets and the style must outlive the section. */
 int section_plan(struct section *section, const struct style *style, double limit,
                  struct arena *arena, struct err *err);
 

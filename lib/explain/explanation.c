@@ -232,8 +232,8 @@ static int project_raw(struct trace *trace, struct raw_heads *raw, const float *
     return 0;
 }
 
-/* Set `rows` rows of `raw`, from `first` on, to rotated queries or keys. For models that norm heads
- * after the rotary embedding. */
+/* Only for models that norm heads after the rotary embedding: set `rows` rows of `raw`, from
+ * `first` on, to rotated queries or keys. */
 static void turn_raw(struct trace *trace, struct raw_heads *raw, const float *pre, size_t first,
                      size_t rows)
 {
@@ -419,8 +419,8 @@ static int choose_shown(struct chapter *chapter, const struct trace *trace, size
 
 /* --- the steps -------------------------------------------------------------------------------- */
 
-/* Properties of a sublayer that decide its steps. An attention has one of the first three, which
- * say how it computes weights. */
+/* Properties of a sublayer that decide which steps explain it. An attention sublayer has exactly
+ * one of the first three, which say how it computes weights. */
 enum way {
     BY_SOFTMAX = 1 << 0,
     BY_LATE_MASK = 1 << 1, /* mask after the softmax */
@@ -432,7 +432,7 @@ enum way {
     ROTATED = 1 << 6,      /* rotary embedding */
     CAPPED = 1 << 7,
     MOVED = 1 << 8,  /* the scores are moved by a position bias */
-    COOLED = 1 << 9, /* temperature after a soft cap or position bias */
+    COOLED = 1 << 9, /* a temperature divides the scores after a soft cap or bias */
     KEYS_EDITED = 1 << 10,
     OF_MLP = 1 << 11,
     MLP_NORMED = 1 << 12, /* a norm before the MLP */
@@ -453,7 +453,7 @@ enum way {
 
 /* All steps in the order of the pass; `site` is a tensor that the step computes (0: none). A row
  * makes a step for each sublayer that has one of `ways`, if the pass computed the site. For ADDS,
- * the sublayer must also announce the site. */
+ * the site must also be an output of the sublayer, or the stream after it. */
 static const struct step_row {
     int ways;
     enum site site;
@@ -759,8 +759,9 @@ static int make_step(struct table *step, const struct step_row *row, const struc
     return err_if(builder.err->kind);
 }
 
-/* Add a step. If edits change its values, the step has the values of its formula, from a pass
- * without the edits of its sites in the traced layer, and a step with the edited values follows. */
+/* Add a step. If edits change its values, add two: a step with the values that its formula gives,
+ * from a pass without the edits of its sites in the traced layer, and a step with the edited
+ * values. */
 static int add_step(struct table **end, const struct step_row *row, const struct passes *passes,
                     const struct chapter *chapter, struct builder builder)
 {

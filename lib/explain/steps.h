@@ -46,7 +46,7 @@ struct trace {
                                       * number of its pair of heads */
     struct head_bias bias;           /* position bias of the head's scores */
     const float *sink;               /* the score of the head's sink; NULL: none */
-    bool has_norms;                  /* false: --without norm */
+    bool has_norms;                  /* false: the pass applies no norms (--without norm) */
     bool keys_edited;                /* edits change the keys: a separate step then shows them */
 
     size_t input_size;          /* C, the number of channels */
@@ -83,7 +83,8 @@ struct trace {
     const float *map;     /* [S] factors of the values: weights, or differences of two heads'
                            * weights */
     const float *context; /* [dv]; [2 dv] if two heads make one context */
-    const float *out;     /* [C] output of the attention; without a projection: all contexts */
+    const float *out;     /* [C] output of the attention; without a projection: contexts of all
+                           * heads */
 };
 
 /* Return the query's row in a tensor of the layer (trace_row: for the traced head, if the tensor
@@ -121,7 +122,7 @@ struct builder {
     struct buf out;         /* formula being written */
     struct buf note;        /* sentences of the step's note */
     struct arena *arena;
-    struct err *err; /* first failure */
+    struct err *err; /* receives the first failure */
 };
 
 /* Formatted text: %s text, %z size_t, %g double, %k the key of the worked example; of a double, %n

@@ -41,7 +41,8 @@ void builder_embedding(struct builder *builder, const char *name)
     builder_formula(builder, "");
 }
 
-/* Note the origin of the residual stream, h; it is named x if no norm precedes the attention. */
+/* Add a note on the origin of the residual stream, which is called h or, if no norm precedes the
+ * attention, x. */
 static void note_origin(struct builder *builder, const char *name)
 {
     const struct trace *trace = builder->trace;

@@ -17,7 +17,7 @@ struct csv_reader {
 };
 
 struct csv_record {
-    const char **fields; /* [count] 0-terminated, in the arena */
+    const char **fields; /* [count] the fields, 0-terminated, in the arena */
     size_t count;        /* 0 at the end of the file */
     size_t line;         /* number of the first line of the record */
 };

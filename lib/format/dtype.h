@@ -95,7 +95,7 @@ void dtype_add_dots(float sums[DTYPE_ROWS], const float *x, const char *const fr
  * rounded once. */
 struct dtype_packing {
     size_t numbers; /* how many numbers of a row share a step: 16 or 32 */
-    size_t bits;    /* bits of an unsigned integer: 4 or 8 */
+    size_t bits;    /* bits of each packed integer, which is unsigned: 4 or 8 */
     int offset;
     bool has_less;
 };

@@ -19,7 +19,7 @@ struct dumped {
     const char *op;    /* in a log, the operation that made the tensor, such as "ROPE"; else NULL */
     const char *after; /* in a log, the end of the tensor's lines; else NULL */
     double sum;        /* in a log, the printed sum: of all numbers or, in older logs, of the
-                        * printed ones; NaN: none */
+                        * printed ones; NaN: no sum was printed */
 };
 
 struct dump {
@@ -28,7 +28,8 @@ struct dump {
     size_t count;
     bool is_log;
     struct safetensors tensors;
-    struct file *files; /* [file_count] */
+    struct file *files; /* [file_count] the NumPy files or the log that contain the data of
+                         * `items` */
     size_t file_count;
     struct arena arena;
 };

@@ -33,7 +33,7 @@ enum gguf_kind {
 struct gguf_value {
     enum gguf_kind kind;
     enum gguf_kind item_kind; /* kind of an array's items */
-    size_t count;             /* number of items; 1 if not an array */
+    size_t count;             /* number of items of an array; 1 for any other value */
     const char *bytes;        /* bytes of the value in the file, not aligned */
     size_t size;
 };
@@ -66,7 +66,7 @@ struct gguf_tensor {
     const struct gguf_type *type; /* a row of gguf_types */
     size_t rank;
     size_t sizes[GGUF_RANK_MAX]; /* the contiguous dimension is first */
-    size_t count;                /* number of numbers: the product of the sizes */
+    size_t count;                /* number of elements: the product of the sizes */
     size_t begin, end;           /* byte offsets of the data in the file */
 };
 

@@ -27,7 +27,7 @@ static const char infinity[] = "Infinity"; /* not JSON, but Python writes it */
 
 struct scanner {
     const char *start, *end;    /* the document; errors count bytes from `start` */
-    const char *zero;           /* the first escape \u0000; NULL: none */
+    const char *zero;           /* the first escape \u0000; NULL: the document has none */
     size_t count;               /* items or members of the last value that was read; 0 if it has
                                  * none */
     size_t values, text_bytes;  /* so far: the number of all values, and the bytes of all texts as
@@ -196,8 +196,9 @@ static inline unsigned bytes_that_stop(__m128i block)
 }
 
 /* Bytes C2 to DF begin UTF-8 characters of two bytes, and E1 to EC characters of three; these only
- * need continuation bytes, and scan_character checks all other characters. If a block passes, the
- * result depends on the stopping byte alone: processors need not wait for the checks of UTF-8. */
+ * need continuation bytes, and scan_character checks all other characters. In a block that passes
+ * this check, only the stopping byte decides how far to skip, so that processors need not wait for
+ * the check. */
 static inline const char *plain_end(const char *at, const char *end)
 {
     while (end - at >= BLOCK_BYTES) {
@@ -230,7 +231,8 @@ static const char *plain_end(const char *at, const char *end)
 
 #endif
 
-/* Skip a text in quotes. It is inlined to let the compiler drop the count of bytes for cursors. */
+/* Skip a text in quotes. It is inlined into the functions of cursors, so that the compiler leaves
+ * out the count `text_bytes`, which they do not need. */
 static inline __attribute__((always_inline)) const char *scan_text(struct scanner *in,
                                                                    const char *at)
 {
@@ -639,7 +641,10 @@ const char *json_describe(const struct json *value, char *text, size_t size)
     return text;
 }
 
-enum { WAS_READ = 1 << 12 }; /* a bit of `type` that cJSON does not use */
+enum {
+    WAS_READ = 1 << 12
+}; /* set in the `type` of a member that was read: a bit that cJSON does
+                              * not use */
 
 const struct json *json_member(const struct json *object, const char *name)
 {

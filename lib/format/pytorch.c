@@ -270,8 +270,8 @@ static int reduce(struct pickle_machine *m, struct err *err)
         err, "expected a call that makes a dict, a tensor or a parameter, found another call");
 }
 
-/* Update a dict with another dict, which is its _metadata and is ignored. Other updates are
- * refused. */
+/* Set the state of an object. It must be a dict whose state is a dict (its _metadata), which is
+ * ignored; any other state is refused. */
 static int build(struct pickle_machine *m, struct err *err)
 {
     if (m->taken[0].kind == PICKLE_DICT && m->taken[1].kind == PICKLE_DICT)
@@ -587,7 +587,8 @@ static int read_archive(struct pickle_reading *reading, struct err *err)
     struct pickle pickle = {0};
     if (zip_read(&reading->zip, &tensors->file, "torch.save", &reading->arena, err))
         return -1;
-    const struct zip_entry *first = reading->zip.entries; /* usually data.pkl */
+    const struct zip_entry *first = reading->zip.entries; /* the archive's first entry, usually
+                                                           * data.pkl */
     const char *slash = reading->zip.count ? memchr(first->name, '/', first->name_size) : NULL;
     size_t root = slash ? (size_t)(slash + 1 - first->name) : 0;
     reading->root = arena_text(&reading->arena, root ? first->name : "", root, err);

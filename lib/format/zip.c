@@ -149,7 +149,7 @@ static bool is_confirmed(const struct zip_entry *entry, const char *local, const
     bool described = num_of_bytes(from + 8, 2) & HAS_DESCRIPTOR;
     uint64_t crc = num_of_bytes(local + 14, 4);
     bool same =
-        memcmp(local + 6, from + 8, 8) == 0 && /* flags, method, time, date */
+        memcmp(local + 6, from + 8, 8) == 0 && /* same flags, method, time and date */
         memcmp(local + 26, from + 28, 2) == 0 &&
         memcmp(local + LOCAL_BYTES, entry->name, entry->name_size) == 0 && holds(from + 34, 2, 0) &&
         (crc == entry->crc || (described && !crc)) &&
@@ -349,9 +349,9 @@ static void put_fields(struct buf *out, const struct zip_writer *zip)
 {
     buf_integer(out, VERSION, 2);
     buf_integer(out, HAS_DESCRIPTOR, 2);
-    buf_repeat(out, "", 1, 6); /* method (stored), time, date */
+    buf_repeat(out, "", 1, 6); /* all 0: method (stored), time, date */
     buf_integer(out, zip->crc, 4);
-    put_all_ones(out, 8); /* both sizes */
+    put_all_ones(out, 8); /* both sizes, compressed and not */
     buf_integer(out, strlen(zip->name), 2);
 }
 
@@ -407,7 +407,7 @@ void zip_close(struct zip_writer *zip)
     buf_integer(out, VERSION, 2);
     put_fields(out, zip);
     buf_integer(out, EXTRA_BYTES + 24, 2);
-    buf_repeat(out, "", 1, 10); /* comment, disk, attributes */
+    buf_repeat(out, "", 1, 10); /* all 0: length of the comment, disk number, attributes */
     put_all_ones(out, 4);       /* offset of the entry's local header */
     buf_text(out, zip->name);
     buf_bytes(out, "\1\0\30\0", EXTRA_BYTES);
@@ -431,7 +431,7 @@ int zip_end(struct zip_writer *zip, struct err *err)
     buf_integer(out, END64_BYTES - 12, 8); /* bytes that follow in this record */
     buf_integer(out, VERSION, 2);
     buf_integer(out, VERSION, 2);
-    buf_integer(out, 0, 8); /* two disk numbers */
+    buf_integer(out, 0, 8); /* two disk numbers, both 0 */
     buf_integer(out, zip->count, 8);
     buf_integer(out, zip->count, 8);
     buf_integer(out, size, 8);

@@ -1,7 +1,7 @@
-/* capture.h: collects the arrays that a pass announces.
+/* capture.h: collects the selected tensors of a pass.
  *
- * capture_sink copies the selected heads and queries of announced tensors; capture_lend lends the
- * memory to which the pass writes attention maps.
+ * capture_sink copies the selected heads and queries of each tensor that the pass hands to its tap;
+ * capture_lend lends the memory to which the pass writes attention maps.
  *
  *     struct capture capture;
  *     struct tap tap = {.sink = capture_sink, .lend = capture_lend, .context = &capture};
@@ -15,12 +15,12 @@
 #include "pass/forward.h"
 #include "pass/tap.h"
 
-/* The captured tensors of one text, in the order in which the pass announces them. */
+/* The captured tensors of one text, in the order in which they were added. */
 struct array_list {
     struct array *items;
     size_t count;
     const char *wanted;    /* the selected queries, such as "0,3-5"; NULL: all */
-    const size_t *queries; /* [query_count] their indices; NULL: all queries, or not parsed yet */
+    const size_t *queries; /* [query_count] indices in `wanted`; NULL: all queries, or not parsed */
     size_t query_count;
     size_t *rows; /* [tokens] row of each query in a lent map, ATTENTION_NO_ROW if it is not
                    * selected; NULL: all queries are selected, or no map was lent yet */

@@ -257,7 +257,7 @@ void continuation_release(struct continuation *text)
  * candidate that ends the text, and ranks among the first `width`, may replace a finished text with
  * a lower score. */
 
-/* One text of the search, including its prompt. */
+/* One text of a beam search, including its prompt. */
 struct beam {
     struct cache cache;
     uint32_t *ids; /* [capacity] token ids */
@@ -401,7 +401,8 @@ static bool may_improve(const struct beam_search *search)
                last->total;
 }
 
-/* Extend the beams by the most likely candidates of a step, and keep the texts that end in it. */
+/* Extend the beams by the most likely candidates of a step. Candidates that end or fill a text, and
+ * rank among the first `width`, are passed to keep_ended. */
 static int choose(struct beam_search *search, struct err *err)
 {
     const struct continuation *text = search->text;
@@ -656,8 +657,8 @@ int likely_table(struct table *table, const struct likely_best *best, struct are
         if (best->alone)
             rows_float(&rows, (struct column){"probability", .digits = 4},
                        exp_float(likely->logprob));
-        rows_float(&rows, /* in a report with other tables, the table of positions states the
-                           * unit */
+        rows_float(&rows, /* in a report with other tables, this column has no unit: the table
+                           * of positions states it */
                    (struct column){"logprob", .unit = best->alone ? "nats" : NULL, .digits = 4},
                    likely->logprob);
         rows_next(&rows);

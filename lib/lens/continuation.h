@@ -83,9 +83,9 @@ struct continuation {
 };
 
 /* Call before the first of `texts` texts of a model. Reads the model's generation rules and
- * end-of-text tokens, if they are used, and announces the number of steps to the viewer. Models
- * that have no logits or are not causal, and cross-attention without an encoder, are unsupported
- * errors; --mask-after and --attention sqrt are usage errors. */
+ * end-of-text tokens, if they are used, and tells the viewer how many steps to expect
+ * (viewer_expect). Models that have no logits or are not causal, and cross-attention without an
+ * encoder, are unsupported errors; --mask-after and --attention sqrt are usage errors. */
 int continuation_prepare(struct viewer *viewer, const struct generation_config *generation,
                          size_t texts, struct err *err);
 
@@ -135,8 +135,8 @@ int continuation_whole(struct tokenized *whole, const struct continuation *text,
                        struct arena *arena, struct err *err);
 
 /* The text of a pair is the beginning of a translation: replace it by the model's translation of
- * the source. If `*choices` is NULL, the model chooses, and `*choices` gets the chosen ids, in
- * `kept`. Otherwise `*choices` has the ids of the translation, and nothing is chosen. */
+ * the source. If `*choices` is NULL, the model chooses, and `*choices` gets the chosen ids,
+ * which the arena `kept` owns. Otherwise `*choices` has the ids of the translation. */
 int continuation_translate(struct text_with_source *pair, struct viewer *viewer, uint32_t **choices,
                            struct arena *kept, struct arena *arena, struct err *err);
 
@@ -163,7 +163,7 @@ struct likely_best {
     const struct likely *const *lists; /* [positions] lists of `each` tokens; a list that is NULL
                                         * makes no rows */
     size_t each;
-    const struct tokenizer *tokenizer; /* NULL: label tokens by their ids */
+    const struct tokenizer *tokenizer; /* labels the tokens; NULL: label them by their ids */
     bool alone; /* true: the report has no other table; text output then shows this table, with
                  * probabilities */
 };

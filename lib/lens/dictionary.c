@@ -244,7 +244,7 @@ int dictionary_encode(const struct dictionary *d, struct machine *machine, struc
 
 /* --- decode ----------------------------------------------------------------------------------- */
 
-/* Return the factor of a feature's decoder row in the reconstruction, per unit of the feature. */
+/* Return u of dictionary.h: the reconstruction adds the feature's value · u · its decoder row. */
 static double unit_of(const struct dictionary *d, size_t feature)
 {
     double unit = d->finetune ? (double)d->finetune[feature] : 1;
@@ -377,7 +377,7 @@ static double changed(const struct feature_edit *edit, size_t feature, double va
     }
 }
 
-/* Apply an edit to a row x, whose active features `row` lists; `differences` [count] is scratch. */
+/* Apply an edit to a row x with the active features `row`; `differences` [count] is scratch. */
 static void change_row(const struct feature_edit *edit, float *x, const struct feature_row *row,
                        float *differences, size_t token)
 {

@@ -40,7 +40,7 @@ enum active {
 enum dictionary_norm {
     DICTIONARY_PLAIN,
     DICTIONARY_CONSTANT, /* x · √in / ‖x‖ */
-    DICTIONARY_LAYER,    /* (x - mean) / (deviation + 1e-5); the variance has the divisor in - 1 */
+    DICTIONARY_LAYER,    /* (x - mean) / (deviation + 1e-5); the variance has the divisor n - 1 */
 };
 
 struct dictionary {
@@ -81,7 +81,7 @@ struct dictionary {
  * the files. */
 struct dictionary_request {
     const char *path;
-    int layer;        /* -1: the layer that the files state */
+    int layer;        /* layer of the sites; -1: the layer that the files state */
     const char *site; /* SITE or SITE:OUTPUT, also normalized_1 and normalized_2 (of_direction);
                        * NULL: as the files say */
     double scale;     /* factor of x, used only for SAELens's norm expected_average_only_in; 0: as

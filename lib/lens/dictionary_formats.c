@@ -322,8 +322,8 @@ static int refuse_settings(const struct sae_reader *r)
     return 0;
 }
 
-/* Set `*index` to the index in `names` of a setting's text, ignoring case; if the config lacks the
- * setting, of the text `usual`. */
+/* Find a setting's text or, if the config lacks the setting, `usual` in `names`, ignoring case, and
+ * set `*index` to its index. */
 static int choose(size_t *index, const struct sae_reader *r, const char *name, struct names names,
                   const char *usual)
 {
@@ -549,8 +549,9 @@ struct hook {
     bool of_direction;
 };
 
-/* Parse the name of a hook: [STACK.]blocks.N.REST, layers.N[.REST], h.N[.REST], or a name outside
- * of layers. Returns false if the hook is not a site; its layer may be set even so. */
+/* Parse the name of a hook: [STACK.]STEM.N[.REST] or [STACK.]STEM_N[.REST], where STEM is blocks,
+ * layers or h, or the name of a hook outside the layers. Returns false if the hook is not a site;
+ * `hook->layer` may be set even then. */
 static bool read_hook(struct hook *hook, const char *name, const struct dictionary_model *model)
 {
     static const char *const stacks[] = {"gpt_neox.", "model.", "transformer.", "language_model."};
@@ -574,7 +575,7 @@ static bool read_hook(struct hook *hook, const char *name, const struct dictiona
         hook->layer = (size_t)layer;
         name = at + digits + (at[digits] == '.');
     }
-    size_t index = 0; /* the name of a module alone means its output */
+    size_t index = 0; /* row of `name` in hook_rows; a module's name means its output */
     snprintf(output, sizeof output, "%s%soutput", name, *name ? "." : "");
     if (!names_find(&index, names, name, strlen(name)) &&
         !names_find(&index, names, output, strlen(output)))

@@ -193,7 +193,8 @@ static int choose_axis(struct edit_axis *axis, struct edit_reader *reader, struc
     return 0;
 }
 
-/* Refuse head=1 of keys or values that several heads share: the edit would apply to all of them. */
+/* Refuse positions by `head` of keys or values that several query heads share: the edit would apply
+ * to all of these heads. */
 static int check_head(const struct edit_reader *reader, struct edit_piece name,
                       struct edit_piece number)
 {
@@ -1064,8 +1065,8 @@ static int store_values(const struct gathering *gathering)
     return key ? 0 : -1;
 }
 
-/* Copy the tensors of a text to the donors of all edits of its origin. `number`: index of the text
- * among the texts of this origin. */
+/* Copy the tensors of a text to the donors of all edits whose values have the origin `origin`.
+ * `number`: index of the text among the texts of this origin. */
 static int keep(struct gathering *gathering, const struct report *report, enum edit_origin origin,
                 size_t number)
 {

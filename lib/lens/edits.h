@@ -46,7 +46,7 @@ struct value_origin {
 struct edit_value {
     const char *name;
     struct npy array;
-    edit_function *function; /* NULL: the value is the array */
+    edit_function *function; /* computes the value; NULL: the value is the array */
     void *context;
 };
 
@@ -55,7 +55,7 @@ struct edit_values {
     size_t count;
 };
 
-/* Values of other texts that several lists share, such as the lists of a sweep's settings.
+/* Values of other texts that several lists share, such as one list for each run of a sweep.
  * Initialise a store with zeros; release it when no list uses it any more. */
 struct edit_store {
     struct edit_stored *items; /* [count] each item has the values of one site and origin */
@@ -80,11 +80,11 @@ struct edit_list {
     const char *key;          /* key in the store: lists with the same key have the same values */
     const struct edit_list *like; /* a list of the same edits, whose values this list uses; NULL:
                                    * read the values */
-    bool of_rows; /* token positions count rows: words, or tokens after a beginning token */
-    bool by_text; /* set by edit_list_add if an edit has a position that is a name or a row: it may
-                   * mean other tokens in each text */
-    /* Returns the tokens, such as "4-5,7", of a position that is a name or a row; NULL: an error.
-     * The function is NULL if the tokens are not known. */
+    bool of_rows; /* token numbers in edits count words, or tokens after a beginning token */
+    bool by_text; /* set by edit_list_add if a position is `@NAME` or, with `of_rows`, a number: it
+                   * may mean different tokens in each text */
+    /* Returns the tokens, such as "4-5,7", of a position that is `@NAME` or, with `of_rows`, a
+     * number; NULL: an error. The function is NULL if the tokens are not known. */
     const char *(*tokens_of)(void *context, bool of_source, const char *position, size_t size);
     void *context;
     site_note *note; /* called for each site that is given by another program's name; NULL: not

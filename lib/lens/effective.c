@@ -29,7 +29,7 @@ static bool pairs_heads(const struct config *config)
 
 /* The state of one text during its pass. */
 struct held_text {
-    float *held[INGREDIENTS]; /* contiguous values of the current layer */
+    float *held[INGREDIENTS]; /* copies of the current layer's tensors, contiguous */
     size_t room[INGREDIENTS]; /* number of floats allocated for each of `held`; layers may differ */
     size_t queries, keys;
     double *rollout; /* [T, T] rollout of the layers so far; NULL: no layer yet */
@@ -42,7 +42,7 @@ struct effective {
     struct held_text *texts;
     size_t rollout_layers;
     struct arena *arena;   /* memory of the pass */
-    struct arena *scratch; /* memory of one announcement */
+    struct arena *scratch; /* memory for computing one site */
 };
 
 static bool is_selected(const struct effective *e, enum site site, int layer)
@@ -54,7 +54,8 @@ static bool is_selected(const struct effective *e, enum site site, int layer)
     return site_set_has(e->selection->sites, site) && found;
 }
 
-/* Announce contiguous values for the text and layer of `like`. */
+/* Pass contiguous values to the caller's tap, as the tensor `site` of the text and layer of
+ * `like`. */
 static int show(const struct effective *e, const struct announcement *like, enum site site,
                 const float *values, struct err *err)
 {
@@ -67,7 +68,7 @@ static int show(const struct effective *e, const struct announcement *like, enum
     return e->next.sink(e->next.context, &made, err);
 }
 
-/* Announce a float64 matrix [T, T] as float32. */
+/* Pass a float64 matrix [T, T] to the caller's tap, as float32. */
 static int show_square(const struct effective *e, const struct announcement *like, enum site site,
                        const double *square, struct err *err)
 {
@@ -160,9 +161,9 @@ static int make_weighted(const struct effective *e, const struct announcement *a
 
 /* --- attention rollout ------------------------------------------------------------------------ */
 
-/* Multiply the rollout of the layers below by this layer's matrix, and announce the product if it
- * is selected. The matrix is (A + I) / 2 or, without a residual stream, A, where A is the mean of
- * the attention weights over heads, and I the identity. */
+/* Multiply the rollout of the layers below by this layer's matrix, and pass the product to the
+ * caller's tap if it is selected. The matrix is (A + I) / 2 or, without a residual stream, A, where
+ * A is the mean of the attention weights over heads, and I the identity. */
 static int make_rollout(const struct effective *e, const struct announcement *announced,
                         enum site site, struct err *err)
 {
@@ -304,8 +305,8 @@ void visible_row(struct edit_block block, const struct score_rule *rule, const s
     }
 }
 
-/* Announce the entropy of each row of weights (SITE_ENTROPY) or its share of the largest possible
- * entropy (SITE_ENTROPY_SHARE), in any branch. */
+/* Compute the entropy of each row of weights (SITE_ENTROPY) or its share of the largest possible
+ * entropy (SITE_ENTROPY_SHARE), in any attention branch, and pass it to the caller's tap. */
 static int make_entropy(const struct effective *e, const struct announcement *announced,
                         enum site site, struct err *err)
 {
@@ -354,14 +355,14 @@ static int make_entropy(const struct effective *e, const struct announcement *an
 
 /* --- the tap ---------------------------------------------------------------------------------- */
 
-/* Inputs of a maker in addition to `from`. OF_MAP: the map that multiplies the values;
+/* Inputs of an effective site in addition to `from`. OF_MAP: the map that multiplies the values;
  * OF_MAPS_BELOW: the maps of all lower layers; OF_VALUES: the values; OF_STREAM: the residual
  * stream. */
 enum { OF_MAP = 1 << 0, OF_MAPS_BELOW = 1 << 1, OF_VALUES = 1 << 2, OF_STREAM = 1 << 3 };
 
-/* Effective sites, in the order in which they are announced. Each is made when its last input is
- * announced: `from` or, if two heads make one context, `from_pairs`. If `make` is NULL, the input
- * is announced under the site's name, and the viewer turns these scores into masks. */
+/* Effective sites, in the order in which they are computed. Each is computed when its last input
+ * arrives from the pass: `from` or, if two heads make one context, `from_pairs`. If `make` is NULL,
+ * the input is passed on as the site, and the viewer turns these scores into masks. */
 static const struct maker {
     enum site site, from, from_pairs;
     int (*make)(const struct effective *, const struct announcement *, enum site, struct err *);
@@ -379,7 +380,7 @@ static const struct maker {
 
 enum { MAKERS = sizeof makers / sizeof *makers };
 
-/* Return the site whose announcement completes a maker's inputs. */
+/* Return the last input of an effective site: it is computed when this tensor arrives. */
 static enum site input_of(const struct maker *maker, const struct config *config)
 {
     return pairs_heads(config) ? maker->from_pairs : maker->from;
@@ -491,7 +492,7 @@ double effective_bytes(const struct selection *selection, const struct config *c
                        size_t tokens)
 {
     double square = (double)tokens * (double)tokens;
-    /* bytes of the maps of all heads */
+    /* bytes of the maps of all heads of a layer */
     double maps = (double)config->n_head * square * sizeof(float);
     double most = 0;
     double products = config->n_layer > 1 ? 2 : 1;

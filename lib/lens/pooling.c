@@ -26,7 +26,7 @@ static int read_pooling(void *context, const struct json *root, struct err *err)
 {
     static const struct {
         const char *name, *older;
-        enum pooling by; /* POOL_NONE: not supported */
+        enum pooling by; /* our name; POOL_NONE: the mode is not supported */
     } modes[] = {
         {"mean", "pooling_mode_mean_tokens", POOL_MEAN},
         {"cls", "pooling_mode_cls_token", POOL_FIRST},

@@ -492,10 +492,10 @@ static bool has_sum(enum site site)
 struct axis_choice {
     const char *list;                    /* numbers, such as "0,3-5"; NULL: all positions, or those
                                           * in `named` */
-    const struct named_positions *named; /* positions to join, by item; NULL: join none */
+    const struct named_positions *named; /* for each item, positions to join; NULL: join none */
     const char *option, *thing;          /* the option, and "token" or "word": for messages */
-    size_t before;                       /* number of leading tokens without a number, which the
-                                          * list counts */
+    size_t before;                       /* number of leading tokens that have no number, but are
+                                          * counted by the indices of `list` */
 };
 
 /* Set `axis` to the chosen positions of `from`: groups[0] chooses the positions, and groups[1]

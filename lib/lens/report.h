@@ -19,7 +19,7 @@
 /* The name and the value of a setting, or of a column that is copied from the input. */
 struct identity_column {
     const char *name;
-    const char *value; /* NULL: this item has no value */
+    const char *value; /* the value as text; NULL: this item has no value */
     bool literal;      /* JSON number or boolean, written verbatim */
 };
 
@@ -35,7 +35,7 @@ struct identity {
     size_t blank;      /* number of blank and failed texts before this text; identity_text counts
                         * them */
     bool stacked;      /* npy, safetensors: the reports are rows of one array */
-    bool of_pairs;     /* some text is a pair: tidy has columns of segments */
+    bool of_pairs;     /* at least one text is a pair: tidy output has columns of segments */
     const struct identity_column *extras; /* csv, tidy: leading columns; columns of a table with the
                                            * same names are renamed */
     size_t extra_count;
@@ -61,7 +61,7 @@ static inline size_t identity_text(const struct identity *identity)
 
 /* Describes the tables that together show the computation of one query in one head. */
 struct chapter {
-    const struct attention_branch *branch; /* NULL: the model has only one kind of attention */
+    const struct attention_branch *branch; /* kind of attention; NULL: the model has only one */
     const struct tokenized *text;          /* text of the query */
     size_t layer, head, query;
     size_t layer_count, head_count; /* how many layers and heads the branch has */
@@ -193,7 +193,7 @@ extern const struct label pooling_labels[POOL_MODEL]; /* labels of pooled rows; 
 
 struct derivation {
     const struct layer_head *heads; /* [head_count] the heads to keep, in this order */
-    size_t head_count;              /* 0: all selected heads */
+    size_t head_count;              /* number of heads in `heads`; 0: keep all selected heads */
     bool joins_heads; /* join the heads in one array for each site: [head_count, ...] */
     bool mean_of_heads;
     bool mean_of_layers;

@@ -313,8 +313,8 @@ static void say_first(char text[64], const struct config *config)
         snprintf(text, 64, "%s", MIXERS_ALONE);
 }
 
-/* Each selected site of the text's layers must be in a selected layer, unless all sites are
- * selected. */
+/* It is an error if a selected site of the text's layers is in none of the selected layers, unless
+ * all sites are selected. */
 int selection_layers(struct selection *selection, const char *list, const struct config *config,
                      struct arena *arena, struct err *err)
 {
@@ -459,7 +459,7 @@ struct layers selection_layers_of(const struct selection *selection, enum site s
 
 void selection_watch(const struct selection *selection, struct watch *watch)
 {
-    bool whole = !selection->heads; /* true: a selected site needs all heads */
+    bool whole = !selection->heads; /* true: all heads are selected, or a site needs all */
     watch->last_logits = selection->last_logits && !selection->queries;
     const struct site_set sites = selection->sites;
     for (enum site site = site_first(sites); site != SITE_END; site = site_after(sites, site)) {

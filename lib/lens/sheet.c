@@ -10,7 +10,8 @@
 #include "base/language.h"
 #include "base/names.h"
 
-/* Write the tensor's name with layer and head, if it has them: as numbers, or as means. */
+/* Write the tensor's name, then the number of its layer and of its head, or the words for a mean
+ * over layers or heads; what the tensor does not have is left out. */
 static const char *write_name(char name[SHEET_NAME_BYTES], const struct sheet *sheet,
                               const char *const layers[2], const char *const heads[][2])
 {

@@ -61,14 +61,14 @@ static inline size_t axis_index(const struct axis *axis, size_t number)
 struct display {
     const char *title;          /* name in figures; NULL: the array's name */
     const char *const *texts;   /* [rows, columns] shown in place of numbers; NULL: show numbers */
-    const char *beside_texts;   /* with texts: name of the numbers, which are shown as colours;
+    const char *beside_texts;   /* with `texts`: name of the numbers, which are shown as colours;
                                  * NULL: no name */
     bool whole;                 /* numbers are integers */
     bool fraction;              /* colours range from 0 to 1, as values do without edits */
     bool parts;                 /* values are parts of a sum: figures show bars of the largest */
     bool running;               /* rows are tokens of a text, with one value each */
     bool curves;                /* figures: draw columns as lines over the rows */
-    bool logarithmic;           /* curves: both axes are logarithmic */
+    bool logarithmic;           /* with `curves`: both axes are logarithmic */
     const char *const *regions; /* [rows] for curves: name of a row's region; NULL: no regions */
 };
 
@@ -78,7 +78,7 @@ struct display {
 struct array {
     const char *name; /* name of a computed array; NULL: the site's name */
     enum site site;
-    int layer;         /* -1: the array belongs to no single layer */
+    int layer;         /* the layer of the array; -1: it belongs to no single layer */
     struct axis heads; /* without labels: numbered as in the model; without a name: no heads */
     struct axis rows, columns;
     const float *data;    /* contiguous; NULL: not computed yet */
@@ -111,8 +111,8 @@ size_t array_rank(const struct array *array);
 /* A labelled matrix of an array. Hidden cells are keys that a query cannot attend to. */
 struct sheet {
     const char *name; /* name of the array: "weights" */
-    int layer;        /* -1: none, or mean over layers */
-    int head;         /* -1: none, or mean over heads */
+    int layer;        /* layer of the matrix; -1: none, or mean over layers */
+    int head;         /* head of the matrix; -1: none, or mean over heads */
     bool of_copies;   /* `head` is the number of a copy of the stream */
     size_t shared_by; /* query heads that use each key/value head; 0: heads are query heads */
     struct axis rows;
@@ -223,12 +223,12 @@ enum {
     COLUMN_KEY = 1,       /* identifies the row; not in arrays and figures */
     COLUMN_TEXT_ONLY = 2, /* only in text output, for people */
     COLUMN_DATA_ONLY = 4, /* only in data formats */
-    COLUMN_COLOURED = 8,  /* text: coloured by value; figures: if a table has such columns, only
-                           * these are drawn */
-    COLUMN_RIGHT = 16,    /* text: right-aligned */
-    COLUMN_SHRINKS = 32,  /* text: shortened if lines are too long */
+    COLUMN_COLOURED = 8,  /* coloured by value in text output; if a table has such columns, figures
+                           * draw only these */
+    COLUMN_RIGHT = 16,    /* right-aligned in text output */
+    COLUMN_SHRINKS = 32,  /* shortened in text output if lines are too long */
     COLUMN_PLAIN = 64,    /* for people: numbers are never written like 1.2e-05 */
-    COLUMN_LEADS = 128,   /* tidy: a leading column */
+    COLUMN_LEADS = 128,   /* in tidy output, one of the leading columns */
     COLUMN_LITERAL = 256, /* texts that are JSON values, such as 2, and written without quotes */
     COLUMN_HIDDEN = COLUMN_TEXT_ONLY | COLUMN_DATA_ONLY, /* the column only labels the rows */
 };
@@ -237,16 +237,16 @@ struct column {
     const char *name;  /* header in CSV, key in JSON */
     const char *title; /* header shown to people; NULL: `name`; if it is "" in all columns, no
                         * header line is written */
-    const char *brief; /* text: shorter header if lines are too long; the column then has one
-                        * decimal fewer; NULL: use `title` */
+    const char *brief; /* shorter header in text output if lines are too long; the column then
+                        * has one decimal fewer; NULL: use `title` */
     const char *unit;  /* listed in JSON's "units"; NULL: none */
     enum column_kind kind;
     unsigned flags;     /* COLUMN_KEY and other bits */
-    int digits;         /* decimals of floats for people */
+    int digits;         /* number of decimals of floats in output for people */
     bool fraction;      /* colours, and the bars of vectors, range from 0 to 1 */
     const void *values; /* [rows] of the type of `kind` */
-    size_t width;       /* numbers in each vector; 0: the values are numbers */
-    const float *total; /* for vectors: [width] totals below the rows; NULL: none */
+    size_t width;       /* number of elements of each vector; 0: each value is a single number */
+    const float *total; /* [width] totals of vectors, shown below the rows; NULL: none */
 };
 
 enum { WORKING_FORMULAS_MAX = 3 };
@@ -255,7 +255,7 @@ enum { WORKING_FORMULAS_MAX = 3 };
  * with the numbers of a row, and the operands that no earlier table has. Such a table has a name, a
  * heading, perhaps a note, and columns of vectors, of which at most one is wider than 1. */
 struct working {
-    const struct chapter *chapter; /* NULL: the table has no working */
+    const struct chapter *chapter; /* chapter of the table; NULL: the table has no working */
     const char *formulas[WORKING_FORMULAS_MAX];
     size_t formula_count;
     const char *worked; /* a formula with the numbers of a row; NULL: none */
@@ -264,7 +264,7 @@ struct working {
     bool is_shown;     /* an operand: the formulas or the table also show its numbers */
     bool is_small;     /* an operand: text output shows it even if it leaves out large ones */
     bool of_keys;      /* rows are keys; text output may leave out keys with small weights */
-    size_t own_row;    /* row of the query or head, which is marked; NO_ROW: none */
+    size_t own_row;    /* row to mark: that of the query or head; NO_ROW: none */
     const char *total; /* label of the totals below the rows; NULL: none */
 };
 
@@ -277,9 +277,10 @@ struct table {
     size_t count;
     unsigned flags;      /* COLUMN_TEXT_ONLY or COLUMN_DATA_ONLY; 0: in all outputs */
     const char *heading; /* lines above the table, which text output then indents; NULL: none */
-    const char *note;    /* lines below it; with `curves` also the figure's title; NULL: none */
+    const char *note;    /* lines below the table; with `curves` also the figure's title;
+                          * NULL: none */
     bool curves;         /* figures: draw columns as lines over the rows, named by their titles */
-    bool logarithmic;    /* curves: both axes are logarithmic, with the rows at their numbers */
+    bool logarithmic;    /* with `curves`: both axes are logarithmic, rows are at their numbers */
     const struct table *pictures; /* figures: tables to draw in place of this one; NULL: none */
     size_t picture_count;
     bool running; /* figures: rows are running text, coloured by the number */
@@ -412,6 +413,6 @@ void strong_cell_name(struct buf *out, const struct strong_cell *cell);
  * the share is not finite. NULL with `err`. */
 const char *bar_text(double share, struct arena *arena, struct err *err);
 
-/* Make a table with names, values and bars for text output. */
+/* Make a table for text output with the name, the value and a bar of each cell of a list. */
 int strongest_table(struct table *table, const struct strongest *strongest, struct arena *arena,
                     struct err *err);

@@ -24,7 +24,7 @@ struct input {
 
 /* What a text is checked against: the tokenizer, vocabulary and context of a model. */
 struct token_limits {
-    const struct tokenizer *tokenizer; /* NULL: only ids are accepted */
+    const struct tokenizer *tokenizer; /* the model's tokenizer; NULL: only ids are accepted */
     const struct config *config;       /* gives the size of the context and the beginning token */
     size_t vocabulary;                 /* size of the vocabulary: ids are below it */
     const char *why;          /* if `tokenizer` is NULL: why the model's tokenizer is not supported;
@@ -46,7 +46,7 @@ struct word_span {
 struct named_positions {
     const struct label *labels; /* [count] names of the items */
     const char **positions;     /* [count] tokens or words of an item, such as "3-4" */
-    size_t count;               /* 0: positions are not grouped by item */
+    size_t count;               /* number of items; 0: positions are not grouped by item */
 };
 
 struct text_range;

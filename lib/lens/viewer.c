@@ -20,15 +20,15 @@
 
 enum {
     TOKENS_WORTH_PACKING = 8192,
-    TOKENS_WORTH_LITTLE_PACKING = 1024, /* in models of at most NARROW_CHANNELS channels, which gain
-                                         * more from packing */
+    TOKENS_WORTH_LITTLE_PACKING = 1024, /* number of tokens that pays for packing the layers of a
+                                         * model of at most NARROW_CHANNELS channels */
     NARROW_CHANNELS = 128,
     STEPS_WORTH_PACKING = 256,
     STEPS_WORTH_PACKING_QUANTS = 24, /* packing quantised matrices takes as long as ten steps */
     CHUNK_BYTES = 16 << 20,          /* bytes of a file that a thread unmaps at a time */
 };
 
-/* Context of write_names: writes a tokenizer.json whose words are the names of a classifier's
+/* Context of write_names, which writes a tokenizer.json whose words are the names of a classifier's
  * classes. */
 struct class_names {
     const struct config *config;

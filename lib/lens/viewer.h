@@ -20,7 +20,7 @@
 
 struct viewer {
     struct model model;
-    struct tokenizer *tokenizer;   /* NULL: only ids are accepted */
+    struct tokenizer *tokenizer;   /* the model's tokenizer; NULL: only ids are accepted */
     char why[TOKENIZER_WHY_BYTES]; /* why the tokenizer is not supported; "": it is supported, or
                                     * there is none */
     struct tokenizer *words;       /* names of logits: `tokenizer` itself or, for a classifier, a
@@ -84,9 +84,9 @@ int viewer_open_folder(struct viewer *viewer, const struct folder *folder, size_
                        struct err *err);
 void viewer_release(struct viewer *viewer);
 
-/* Set `shared` to a viewer of the same model for another thread. The new viewer has the mechanism
- * and edits of `viewer`, shares its packed weights, and runs on one thread. `viewer` must outlive
- * it. */
+/* Set `shared` to a viewer of the same model for another thread. The new viewer has the attention
+ * mechanism and the edits of `viewer`, shares its packed weights, and runs on one thread. `viewer`
+ * must outlive it. */
 int viewer_share(struct viewer *shared, const struct viewer *viewer, struct err *err);
 void viewer_release_shared(struct viewer *shared);
 
@@ -100,7 +100,7 @@ struct precision_words viewer_precision(const struct viewer *viewer);
  * mechanism_check refuses the mechanism. */
 int viewer_set_mechanism(struct viewer *viewer, const struct mechanism *mechanism, struct err *err);
 
-/* Announce how many tokens will follow (EXPECT_TOKENS), how many passes of one token
+/* Tell the viewer how many tokens will follow (EXPECT_TOKENS), how many passes of one token
  * (EXPECT_STEPS), or how many passes of one token of a single text (EXPECT_DECODING). If packing
  * pays off for this number, and fits into half of the free memory, later passes pack the matrices
  * of layers (EXPECT_TOKENS), the unembedding (EXPECT_STEPS) or quantised matrices
@@ -187,10 +187,10 @@ struct memory {
     double during; /* bytes needed during a pass; later passes reuse them */
 };
 
-/* Add to `memory` the bytes that one text needs: in a pass that only announces the selected tensors
- * (CAPTURE_NOTHING; CAPTURE_ROWS: attention maps row by row), in viewer_capture (CAPTURE_ALL) or in
- * viewer_capture_by_map (CAPTURE_MAPS). If `selection->layers.items` is NULL, the selected layers
- * are the first `count` ones. */
+/* Add to `memory` the bytes that one text needs: in a pass that only hands the selected tensors to
+ * a tap (CAPTURE_NOTHING; CAPTURE_ROWS: attention maps row by row), in viewer_capture (CAPTURE_ALL)
+ * or in viewer_capture_by_map (CAPTURE_MAPS). If `selection->layers.items` is NULL, the selected
+ * layers are the first `count` ones. */
 enum capture_way { CAPTURE_NOTHING, CAPTURE_ROWS, CAPTURE_ALL, CAPTURE_MAPS };
 
 void viewer_add_memory(struct memory *memory, const struct viewer *viewer,

@@ -16,7 +16,8 @@
 #include "model/points.h"
 #include "pass/tap.h"
 
-enum { CELLS_MAX = 250000 }; /* maximum count of numbers that explain cells: 1.3 MB in base64 */
+/* maximum count of numbers that explain the cells of the maps: 1.3 MB in base64 */
+enum { CELLS_MAX = 250000 };
 
 /* --- texts that grow --------------------------------------------------------------------------
  *
@@ -296,9 +297,10 @@ static int write_look(struct live *live, struct stream *out, const struct live_r
 {
     const struct config *config = &live->viewer.model.config;
     const struct site_set shown = selection.sites;
+    /* true if explaining the cells would be too much work for every keystroke: there are many, or
+     * the model has an encoder */
     bool is_much = page_explained_numbers(config, pair->text.count) > CELLS_MAX ||
-                   stack_of(config, BRANCH_SOURCE)->layers; /* many cells, or an encoder: too much
-                                                             * work for every keystroke */
+                   stack_of(config, BRANCH_SOURCE)->layers;
     const struct site_set explained = is_much ? (struct site_set){0} : page_explained_sites(config);
     struct report *report = arena_alloc(&live->arena, 1, sizeof *report, err);
     struct report parts[2];

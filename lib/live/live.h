@@ -23,7 +23,7 @@ void live_close(struct live *live);
 struct live_request {
     const char *text;
     size_t size;
-    const char *added; /* ids of tokens after the text, "5,17"; NULL: none */
+    const char *added; /* ids of tokens after the text, "5,17"; NULL: no tokens */
     const char *show;  /* a value of --show */
     const char *layer; /* a value of --layer; NULL or "": all layers */
     const char *edits; /* values of --edit, separated by `;`, without files or other texts; NULL:
@@ -36,7 +36,7 @@ struct live_request {
     size_t token;
 };
 
-/* Run the model on a text, and write the JSON of the request. */
+/* Run the model on the text of a request, and write the JSON that the page draws. */
 int live_write(struct live *live, struct stream *out, const struct live_request *request,
                struct err *err);
 

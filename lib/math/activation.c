@@ -106,7 +106,10 @@ static inline float quick_gelu_slope(float x)
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-enum { BLOCK = 32 }; /* columns at a time: loops of a constant length need no remainder */
+enum {
+    BLOCK = 32
+}; /* number of columns computed at a time: loops of a constant length need no
+                      * remainder */
 
 #define EIGHT -0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f
 

@@ -18,7 +18,8 @@ enum {
                                * and the quantised vector p would be too coarse for many more */
 };
 
-static const double UP = 1 + 0x1p-20;       /* multiplies a bound by more than rounding can lose */
+static const double UP = 1 + 0x1p-20;       /* factor that enlarges an upper bound by more than
+                                             * rounding can reduce it */
 static const float LEAST = 0x1p-100f;       /* a row whose numbers are all smaller in size is
                                              * quantised to zeros */
 static const float TO_WHOLE = 0x1.8p23f;    /* adding and subtracting it rounds a float to an

@@ -71,7 +71,8 @@ enum {
     LARGE_GROUP = 512, /* rows of x in a group in plans that need no smaller groups: many rows share
                         * a panel */
     TILES_GROUP = 256, /* rows of x in a group with AMX, if x is larger than TILES_CACHE bytes */
-    TILES_PANELS = 4,  /* panels of one round with AMX, which share the reading of x */
+    TILES_PANELS = 4,  /* number of panels that one round multiplies with AMX: x is read once for
+                        * all of them */
     TILES_CACHE = 512 * 1024,
     FEW_ROWS = 8, /* with at most this many rows of x, most time goes to reading W, which is read in
                    * pieces of SLAB_ROWS by SLAB_COLUMNS */
@@ -111,9 +112,10 @@ enum plan_flags {
  * rows of x at a time, then the remaining rows. */
 struct plan {
     size_t panel_columns;
-    size_t chunk;  /* terms of the sum; if W is in pairs: pairs of terms */
-    size_t group;  /* rows of x in one round */
-    size_t panels; /* panels in one round: x is read once for all of them */
+    size_t chunk;  /* number of terms of the sum in a chunk; if W is in pairs: number of pairs of
+                    * terms */
+    size_t group;  /* number of rows of x in one round */
+    size_t panels; /* number of panels in one round: x is read once for all of them */
     unsigned flags;
 };
 
@@ -382,7 +384,7 @@ static const float *find_next(const struct product *p, const struct round *round
 
 /* The product of a group of rows of x and a panel. */
 struct product_part {
-    const float *panel, *next; /* `next` NULL: nothing is prefetched */
+    const float *panel, *next; /* `next`: the panel to prefetch; NULL: nothing is prefetched */
     struct matrix sums;
     float *segment; /* sums of a segment after the first; as large as `sums` */
     struct corner at;

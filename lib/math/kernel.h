@@ -135,7 +135,7 @@ bool kernels_read_in_order(const struct kernels *kernels);
 enum pair_way {
     PAIRS_NONE,     /* no kernel of pairs: numbers are widened and multiplied as float32 */
     PAIRS_BY_DOT,   /* libxsmm's kernels with vdpbf16ps (see TARGET_BF16) */
-    PAIRS_BY_TILES, /* AMX */
+    PAIRS_BY_TILES, /* kernels with AMX instructions (tiles_amx) */
     PAIR_WAYS,
 };
 

@@ -51,7 +51,7 @@ struct thread_buffers {
 struct machine {
     struct pool *pool;
     struct kernels *kernels;
-    struct thread_buffers *buffers; /* [thread] */
+    struct thread_buffers *buffers; /* [thread] buffers for products */
     float *rounded;                 /* [rounded_size] memory for x rounded to bf16, see
                                      * machine_hold_rounded */
     size_t rounded_size;

@@ -62,7 +62,9 @@ void rng_fill_uniform(float *x, size_t count, uint32_t seed, float middle, float
     const float unit = 1.0f / (1 << 23);
     uint32_t first = mix32(seed);
     for (size_t i = 0; i < count; i++) {
-        int32_t even = (int32_t)(mix32(first + (uint32_t)i) >> 8) - (1 << 23); /* 24 bits: exact */
+        int32_t even = (int32_t)(mix32(first + (uint32_t)i) >> 8) - (1 << 23); /* 24 bits, which a
+                                                                                * float holds
+                                                                                * exactly */
         x[i] = middle + (float)even * unit * spread;
     }
 }

@@ -24,7 +24,8 @@ enum rotary_scaling {
                           * both in between */
     ROTARY_YARN,         /* as ROTARY_LLAMA3, with another mixture and an `amplitude` (Peng et al.,
                           * 2023) */
-    ROTARY_LONGROPE,     /* frequency f divided by a list of factors, and an `amplitude` */
+    ROTARY_LONGROPE,     /* each pair's frequency f is divided by a factor of its own; also an
+                          * `amplitude` */
     ROTARY_PROPORTIONAL, /* frequency f / factor in the first `turning` pairs; other pairs are not
                           * rotated */
 };
@@ -35,7 +36,7 @@ enum {
                                   * each pair */
 
 struct rotary {
-    size_t components; /* number of rotated components of a head, even; 0: none */
+    size_t components; /* number of rotated components of a head, even; 0: nothing is rotated */
     bool odd;          /* frequencies are computed with `components` - 1, an odd number, in place of
                         * `components` */
     size_t first;      /* index of the first rotated component */
@@ -77,8 +78,9 @@ void rotary_grow(struct matrix queries, const struct rotary *rotary, size_t firs
 /* True if angles change when a text of `before` >= 1 tokens grows to `length` tokens. */
 bool rotary_depends(const struct rotary *rotary, size_t before, size_t length);
 
-/* cos_sin [rows, components]: cosines, then sines, of all pairs at positions first, first + 1, … in
- * a text of `length` tokens. Computed in float64 and rounded once. */
+/* cos_sin [rows, components] = cosines, then sines, of all pairs at positions first, first + 1, …
+ * in a text of `length` tokens, multiplied by rotary_amplitude. Computed in float64 and rounded
+ * once. */
 void rotary_fill(struct matrix cos_sin, const struct rotary *rotary, size_t first, size_t length);
 
 /* y = x with each head, which has `width` columns, rotated; y may be x. */

@@ -13,7 +13,7 @@ struct norm {
     const float *shift; /* [C] biases, added at the end; NULL: nothing is added */
     float epsilon;
     bool rms;     /* an RMS norm: the mean is not subtracted, and counts as 0 */
-    float offset; /* added to the scale */
+    float offset; /* added to each scale */
     bool plain;   /* the model has no scales, and all scales are 1 */
 };
 

@@ -46,17 +46,19 @@ struct weight_rows {
  * stride of the larger matrix. */
 struct weight {
     const float *data;  /* [in, out]; NULL: the matrix is stored in another form */
-    const char *halves; /* numbers in bf16 of any alignment, used if `data` is NULL; NULL: none */
+    const char *halves; /* [in, out] in bf16, of any alignment, used if `data` is NULL; NULL: no
+                         * such form */
     const float *bias;  /* [out]; NULL: there is no bias */
     float factor;       /* multiplies products before the bias is added; 0: there is no factor */
     size_t in, out;
     size_t stride;
     struct weight_rows rows;
     const float *panels;   /* panels of floats [in][PANEL_COLUMNS], perhaps the only form of the
-                            * matrix; NULL: none */
-    const char *quants;    /* strips of packed quantised rows, preferred to `rows`; NULL: none */
+                            * matrix; NULL: no panels */
+    const char *quants;    /* strips of packed quantised rows, preferred to `rows`; NULL: no
+                            * strips */
     const uint32_t *pairs; /* panels of bf16 pairs [bf16_pairs(in)][PAIR_COLUMNS], preferred to all
-                            * other forms; NULL: none */
+                            * other forms; NULL: no pairs */
     bool rounded;          /* the numbers have bf16 precision, and products also round x to bf16 */
 };
 

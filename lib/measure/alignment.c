@@ -38,8 +38,8 @@ struct difference difference_of(const struct array *ours, const float *theirs, d
 {
     enum {
         ROWS = 1024
-    }; /* maximum number of tokens in the median; of more tokens, every `step`-th
-                           * is used */
+    }; /* maximum number of tokens whose differences enter the median; of more tokens, every
+        * `step`-th one does */
     const bool causal = site_id(ours->site) == SITE_SCORES; /* scores of keys after the query are
                                                              * not masked yet: leave them out */
     struct difference d = {0};
@@ -96,7 +96,7 @@ static const unsigned char orders[][AXES] = {
 };
 enum { ORDERS = sizeof orders / sizeof *orders };
 
-/* Where our numbers are in the other program's tensor. */
+/* How to find our numbers in the other program's tensor. */
 struct view {
     size_t size[AXES], stride[AXES]; /* sizes and strides of the other program's tensor */
     const unsigned char *order;
@@ -108,8 +108,8 @@ struct view {
                         * both tensors have */
     size_t lack[AXES]; /* number of our first rows and columns that the other tensor lacks */
     size_t both[AXES];
-    const struct named_site *joined; /* the fused module whose output has our columns as a part;
-                                      * NULL: the tensor has only our columns */
+    const struct named_site *joined; /* the fused module whose output contains our columns; NULL:
+                                      * the tensor has only our columns */
 };
 
 /* The axes of the other program's tensor, without axes of size 1. */

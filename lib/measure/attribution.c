@@ -32,8 +32,8 @@ const struct attribution_way attribution_ways[ATTRIBUTION_WAYS] = {
 #define MIXER(id) SITE_OF(BRANCH_MIXER, SITE_##id)
 #define LAUREL(id) SITE_OF(BRANCH_LAUREL, SITE_##id)
 
-/* The sites to capture. All rows of values are kept; of the other sites only the row of the
- * position or, if the logit is computed from the mean of all tokens, all rows. */
+/* The sites to capture. Those of values (SITE_V) keep the rows of all tokens. The others keep only
+ * the row of the position or, if the logit is computed from the mean of all tokens, all rows. */
 static const enum site captured_sites[] = {
     SITE_RESID_PRE,      SITE_V,          SITE_WEIGHTS,     SITE_CONTEXT,       SITE_ATTN_OUT,
     SITE_LN_1,           SITE_RESID_MID,  SITE_MLP_ACT,     SITE_MLP_OUT,       SITE_LN_2,
@@ -65,7 +65,7 @@ struct way {
     const struct attribution_plan *plan;
     const struct config *config;
     struct weights *weights;
-    const struct edits *edits; /* edits of the run; NULL: none */
+    const struct edits *edits; /* edits of the run; NULL: no edits */
     size_t position;
     size_t tokens, whole;             /* `tokens`: number of tokens that are run; `whole`: number of
                                        * tokens of the whole text */
@@ -85,7 +85,7 @@ struct way {
     double *added;  /* [C] derivative of the logit with respect to a sublayer's output */
     double *inner;  /* [I or H · dv] derivative with respect to the input of the sublayer's last
                      * matrix */
-    bool is_split;  /* BY_FEATURE: true once the dictionary's site was reached */
+    bool is_split;  /* BY_FEATURE: true once the backward pass has reached the dictionary's site */
     double bias, edited; /* contributions of biases and of edits in the current stage: embedding, a
                           * layer, or end */
     struct axis columns[READERS]; /* columns of each reader's result; unless BY_KEY, only the first
@@ -161,7 +161,8 @@ static int run(struct way *way, const struct tokenized *sentence)
 enum { FEATURE_BIAS, FEATURE_ERROR, FEATURE_REST, FEATURE_TERMS };
 
 /* Split the product of the direction u and the row at the dictionary's site into parts: features,
- * the bias of the reconstruction (and a transcoder's skip), and the error that remains. */
+ * the bias of the reconstruction (with a transcoder's skip connection), and the error that
+ * remains. */
 static int features_back(struct way *way, const double *u)
 {
     const struct dictionary *d = way->plan->dictionary;
@@ -321,7 +322,7 @@ static size_t heads_of(const struct config *c, size_t reader)
                                                                 : site_heads(c, context, 0);
 }
 
-/* Return the number of columns for the heads of earlier readers. */
+/* Return the number of columns of the heads of all readers before `reader`. */
 static size_t columns_before(const struct config *c, size_t reader)
 {
     return reader ? columns_before(c, reader - 1) + heads_of(c, reader - 1) : 0;
@@ -561,8 +562,7 @@ static int mlp_back(struct way *way, size_t layer, const struct sublayer *s,
     return 0;
 }
 
-/* Return the site `id` of the stream, in the branch in which the sublayer reads or writes the
- * stream. */
+/* Return the site `id` of the stream that the sublayer reads or writes there. */
 static enum site stream_site(const struct sublayer *s, enum site id)
 {
     return SITE_OF(sublayer_stream_branch(s, id), id);
@@ -590,8 +590,8 @@ static int scale_back(struct way *way, size_t layer)
     return 0;
 }
 
-/* Go back through the norm of a sublayer's sum. The norm's input is the captured sum or, if none
- * was captured, x + factor · output. */
+/* Go back through the norm of a sum: the stream x plus a sublayer's output. The norm's input is the
+ * captured sum or, if none was captured, x + factor · output. */
 static int sum_back(struct way *way, size_t layer, const struct sublayer *s, const float *x,
                     const struct norm *norm)
 {
@@ -990,7 +990,7 @@ static int tokens_back(struct way *way, const struct tokenized *text)
 
 /* --- report ----------------------------------------------------------------------------------- */
 
-/* Make the columns of one result, and cells of zeros for its contributions. */
+/* Make the columns of one reader's result, and its contributions, which are all 0 at first. */
 static int make_cells(struct way *way, size_t reader, const struct tokenized *keys,
                       struct arena *arena)
 {
@@ -1171,8 +1171,8 @@ void attribution_add_memory(struct memory *memory, const struct viewer *viewer,
     size_t keys = pair->text.count + pair->source.count;
     const size_t heads = num_max(head_columns(c), c->mixer.heads);
     size_t numbers = by == BY_KEY ? keys * (2 * heads + c->n_embd)
-                                  : 2 * c->n_inner; /* numbers in the captured rows and the results
-                                                     * of one layer */
+                                  : 2 * c->n_inner; /* number of floats in the captured rows and the
+                                                     * results of one layer */
     if (stack_of(c, BRANCH_TEXT)->unembed.mean)     /* the rows of all tokens are captured */
         numbers += keys * (CAPTURED_SITES * c->n_embd + c->n_inner + keys * c->n_head);
     viewer_add_memory(memory, viewer, &selection, pair, CAPTURE_NOTHING);

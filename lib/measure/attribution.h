@@ -34,15 +34,15 @@ extern const struct attribution_way {
 
 struct attribution_plan {
     struct viewer *viewer;
-    enum attribution_by by;              /* any way but BY_TOKEN, which measure/saliency.h
+    enum attribution_by by;              /* any value but BY_TOKEN, which measure/saliency.h
                                           * computes */
     struct question *question;           /* answer -1 becomes the most likely token */
     size_t number;                       /* number of the text, for error messages and for edits
                                           * with `= resample` */
     const struct dictionary *dictionary; /* the dictionary for BY_FEATURE, which must write to the
                                           * stream */
-    struct layers layers; /* layers to report; none: all layers and, by part, also the embedding and
-                           * the final norm */
+    struct layers layers; /* layers to report; if there are none, all layers and, by part, also the
+                           * embedding and the final norm */
 };
 
 struct attribution {

@@ -121,7 +121,8 @@ int assignment_find(size_t *match, const double *costs, size_t count, struct are
 
 /* --- sums ------------------------------------------------------------------------------------- */
 
-/* Sums of the differences of one head between the first run and a run with another setting. */
+/* Sums of the differences of one head between the first run and a run of the same model with
+ * another attention pattern or with edits. */
 struct compared_head {
     double max, sum, kept, overlap;
 };
@@ -137,14 +138,14 @@ struct site_sums {
     size_t token_count;
 };
 
-/* The selected heads of one attention in one layer: the text's, the encoder's or
- * cross-attention. */
+/* The selected heads of one attention of a layer: the self-attention of the text or of the encoder,
+ * or the cross-attention. */
 struct compared_group {
     enum site_branch branch;
     size_t layer, count, channels;
-    size_t first;  /* index of its first head among the heads of all groups */
-    double *pairs; /* for models: [runs after the first][count, count] distance of each pair of
-                    * heads, summed over queries */
+    size_t first;  /* index of the group's first head among the heads of all groups */
+    double *pairs; /* [runs after the first][count, count] if models are compared: distance of each
+                    * pair of heads, summed over queries */
 };
 
 struct comparison {
@@ -154,7 +155,8 @@ struct comparison {
     struct compared_group *groups;
     size_t group_count, head_count; /* `group_count`: number of groups; `head_count`: heads of all
                                      * groups */
-    size_t layers;                  /* number of layers of the model, or of its larger stack */
+    size_t layers;                  /* number of layers of the model; with an encoder, of its
+                                     * encoder or decoder, whichever has more */
     size_t queries[SITE_BRANCHES], longest;
     struct compared_head *of_heads; /* [runs after the first][head_count] sums of each head */
     struct site_sums *of_sites;     /* [runs after the first][SITE_COUNT, layers] sums of each site;
@@ -236,12 +238,13 @@ static double divergence_of(double a, double b)
 
 struct pair_loop {
     const struct array *a, *b;
-    double *sums; /* [heads, heads] */
+    double *sums; /* [heads, heads] distance of each head of `a` from each head of `b`, summed over
+                   * queries */
     bool has_sinks;
     size_t hidden; /* number of queries and of keys to leave out at the beginning: 0 or 1 */
 };
 
-/* Compare a head of the first model with every head of the other, row by row. */
+/* Compare a head of the first model with every head of the other model, row by row. */
 static void add_pairs(void *context, size_t head, size_t thread)
 {
     const struct pair_loop *loop = context;
@@ -263,8 +266,8 @@ static void add_pairs(void *context, size_t head, size_t thread)
         }
 }
 
-/* Add the differences of tokens `first` to `end`, without the columns before `first_column`. Values
- * that a model masks are infinite. */
+/* Add the differences of tokens `first` to `end` - 1, without the columns before `first_column`.
+ * Values that a model masks are infinite. */
 static void add_values(struct site_sums *sums, const struct array *a, const struct array *b,
                        size_t first, size_t end, size_t first_column)
 {
@@ -375,9 +378,9 @@ int comparison_check_models(const struct model *a, const struct model *b, struct
 
 /* --- the passes ------------------------------------------------------------------------------- */
 
-/* Return the sites to compare: for settings, weights and contexts; for models, all sites that the
- * run's model shares with the first model (for run 0, all sites that any other model shares). With
- * `first`, sites outside of layers are included. */
+/* Return the sites to compare: for runs of one model, weights and contexts; for runs of different
+ * models, all sites that the run's model shares with the first model (for run 0, all sites that any
+ * other model shares), and with `first` also those outside of layers. */
 static struct site_set sites_of(const struct comparison *s, size_t run, bool first)
 {
     struct site_set sites = {0};
@@ -469,8 +472,8 @@ static int compare_text(struct comparison *s, size_t text, struct err *err)
 
 /* --- report of settings ----------------------------------------------------------------------- */
 
-/* Add a row to the table of settings: for index 0, of all heads together; else of head index -
- * 1. */
+/* Add a row to the table "ways": for index 0, the numbers of all heads together; else those of head
+ * index - 1. */
 static void put_setting(struct table_rows *rows, const struct comparison *s, const char *name,
                         size_t index)
 {
@@ -543,7 +546,8 @@ static int report_settings(struct report *report, const struct comparison *s, st
     report->about = buf_keep(&about, arena, err);
     report->tables = table;
     report->table_count = 1;
-    report->has_encoder = true; /* even without an encoder: keys are tokens of the text */
+    report->has_encoder = true; /* even without an encoder: it says that the keys are tokens of the
+                                 * text */
     if (s->plan->pair_count == 1)
         report->text = s->plan->pairs[0].text;
     return err_if(err->kind);
@@ -578,10 +582,10 @@ static const char *name_of(const struct comparison *s, size_t run)
     return s->plan->run_count > 2 ? s->plan->runs[run].name : NULL;
 }
 
-/* A row of the table that compares another model with the first. Of a site in a layer, `of_all` is
- * the distance over all its values. Of a head of the first model, `of_all` is the distance to the
- * other model's head of the same index, `of_match` to its match. A missing number is COLUMN_MISSING
- * or NaN. */
+/* A row of the table that compares another model with the first. `of_all` is the distance over all
+ * values of a site in a layer or, for a head of the first model, the distance to the other model's
+ * head of the same index; `of_match` is the distance to the head that matches it. A missing number
+ * is COLUMN_MISSING or NaN. */
 struct distance {
     const char *model, *site; /* `model`: name of the other model; NULL: there is only one */
     long long layer, head, match, masked_in_one;
@@ -649,7 +653,8 @@ static void put_site(struct table_rows *data, struct table_rows *shown, const st
     rows_next(shown);
 }
 
-/* Add a row for each head of another model to the data, and to a table for people. */
+/* Add a row for each head of the first model, compared with the heads of another model, to the data
+ * and to a table for people. */
 static int put_heads(struct table_rows *data, struct table_rows *shown, const struct comparison *s,
                      size_t run)
 {
@@ -941,8 +946,9 @@ void comparison_add_memory(struct memory *memory, const struct comparison_plan *
         most.during = fmax(most.during, other.during);
     }
     const struct site_set sites = selection.sites;
-    for (size_t i = 0; i < plan->pair_count && s.of_models; i++) /* a relative difference for each
-                                                                  * token */
+    for (size_t i = 0; i < plan->pair_count && s.of_models; i++) /* memory for the relative
+                                                                  * difference of each token at each
+                                                                  * site */
         for (enum site site = site_first(sites); site != SITE_END; site = site_after(sites, site))
             memory->held += 2 * sizeof(float) * (double)(plan->run_count - 1) *
                             (double)plan->pairs[i].text.count * (double)site_layers(config, site);

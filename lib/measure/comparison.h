@@ -22,8 +22,10 @@
 #include "lens/viewer.h"
 
 struct comparison_run {
-    struct viewer *viewer; /* the model; for settings, its mechanism and edits are replaced */
-    const char *name;      /* name of the settings, like "window:8 edited", or of the model */
+    struct viewer *viewer; /* the model; its mechanism and edits are replaced if `mechanism` is not
+                            * NULL */
+    const char *name;      /* name of the pattern and edits, like "window:8 edited", or of the
+                            * model */
     const struct mechanism *mechanism; /* the attention pattern of this run; NULL: the runs are of
                                         * different models */
     bool edited;                       /* true: each text is run with its edits */
@@ -31,14 +33,17 @@ struct comparison_run {
 };
 
 struct comparison_plan {
-    const struct comparison_run *runs; /* [run_count] two or more runs, of models or of settings */
+    const struct comparison_run *runs; /* [run_count] two or more runs: of different models, or of
+                                        * one model with different patterns or edits */
     size_t run_count;
     const struct text_with_source *pairs;
     size_t pair_count;
     const struct selection *selection;    /* the layers and heads to compare */
-    const struct progress_sink *progress; /* counts texts; NULL: none */
+    const struct progress_sink *progress; /* counts the compared texts; NULL: progress is not
+                                           * reported */
     bool hide_first;   /* leave out the first token and the attention to it, and renormalise */
-    bool draws;        /* for models: add matrices for figures; data output has no such matrices */
+    bool draws;        /* true (for pictures): also report the matrices of distances between
+                        * models */
     size_t most_cells; /* maximum number of values to capture in a pass, which captures at least one
                         * layer; 0: 2^26 */
 };
@@ -47,7 +52,8 @@ struct comparison_plan {
 int comparison_check_models(const struct model *a, const struct model *b, struct err *err);
 
 /* Run the texts and report differences; the arena owns the report. The table for data is "ways"
- * (settings) or "distances" (models). Settings are refused as by mechanism_check. */
+ * (runs of one model) or "distances" (of different models). Attention patterns are refused as by
+ * mechanism_check. */
 int comparison_make(struct report *report, const struct comparison_plan *plan, struct arena *arena,
                     struct err *err);
 

@@ -20,7 +20,8 @@ struct pairing {
     struct named_site own; /* a copy of `name` with the site that the name means in this dump */
     struct array_match found;
     double tolerance;
-    double bf16; /* largest difference between our pass and our pass in bf16 / our largest number */
+    double bf16; /* largest difference between our passes in float32 and in bfloat16, divided by our
+                  * largest number */
     bool sum_differs;
     size_t order, index;
 };
@@ -28,7 +29,7 @@ struct pairing {
 struct divergence {
     const struct divergence_plan *plan;
     const struct config *config;
-    struct pairing *pairs; /* [count] in the order of the pass */
+    struct pairing *pairs; /* [count] the tensors to compare, in the order of the pass */
     size_t count, agreeing;
     size_t first;       /* index of the first pair that differs; `count`: all agree */
     struct buf unknown; /* list of names in the dump that are not known, each once */

@@ -26,7 +26,8 @@ struct divergence_plan {
                     * float32 and float64, 1e-2 for float16 and logs, 5e-2 for bfloat16 and logs of
                     * quantised weights */
     bool full;     /* true: show all sites to people; false: only sites near the first difference */
-    const struct progress_sink *progress; /* counts the mistakes that are tried; NULL: none */
+    const struct progress_sink *progress; /* counts the mistakes that are tried; NULL: progress is
+                                           * not reported */
 };
 
 /* Compare the dump with our pass. `*where` becomes the first site that differs, such as "h.3.q", or

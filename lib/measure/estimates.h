@@ -29,14 +29,16 @@ struct estimate_plan {
     struct viewer *viewer;
     struct question *question;
     struct text text;                     /* the text that is patched */
-    bool by_head, by_token;               /* what a patch replaces, a cell, is a head, a token or a
-                                           * head at a token; neither: a neuron */
+    bool by_head, by_token;               /* the cell that a patch replaces is a head, a token or,
+                                           * if both are true, a head at a token; if both are false,
+                                           * it is a neuron */
     struct estimate_values values;        /* values of the site; for edges, of context_out */
     struct estimate_values outs, streams; /* for edges: `outs` are values of mlp_out, `streams` of
                                            * resid_pre */
     size_t steps; /* for edges: number of runs whose gradients are averaged. Run k, from 0 to steps
                    * - 1, has the token rows text + k / steps · (other - text) */
-    const struct text *other; /* for edges: another text of as many tokens */
+    const struct text *other; /* for edges: the text towards which the steps lead, of as many
+                               * tokens */
 };
 
 /* Add the estimate of each cell of a site to effects [layers, columns]. Refuses what tape_run
@@ -44,7 +46,7 @@ struct estimate_plan {
 int estimate_cells(double *effects, const struct estimate_plan *plan, enum site site,
                    size_t columns, struct err *err);
 
-/* The sublayers of a model as writers and readers. */
+/* The sublayers of a model, as writers and readers of the residual stream. */
 struct edges {
     const struct edge_part *parts; /* [count] one for each sublayer */
     size_t count, writers, readers;
@@ -65,7 +67,7 @@ int edges_axes(struct axis *writers, struct axis *readers, const struct edges *e
 int estimate_edges(double *effects, const struct estimate_plan *plan, const struct edges *edges,
                    struct err *err);
 
-/* Return the bytes that an estimate needs in addition to the values; `of_edges`: an estimate of
- * edges. */
+/* Return the bytes that an estimate needs in addition to the values in its plan; `of_edges`: an
+ * estimate of edges. */
 double estimate_bytes(const struct config *config, const struct text_with_source *pair,
                       bool of_edges);

@@ -69,8 +69,8 @@ static int check_points(const struct watch *watch, const struct gradient_walk *w
     return 0;
 }
 
-/* Watch the selected sites of the pass, and the selected SITE_ATTENTION_GRADIENT, which the pass
- * does not announce. */
+/* Watch the selected sites of the pass and, if it is selected, SITE_ATTENTION_GRADIENT, whose
+ * values the pass itself does not compute. */
 static int watch_selected(struct watch *watch, const struct gradient_walk *walk, struct err *err)
 {
     const struct selection *selection = walk->selection;

@@ -273,7 +273,7 @@ static int sample(struct atlas *atlas, const struct atlas_text *text, size_t hea
     const bool draws = plan->of_headvis && !is_highest(plan, i);
     const size_t room = room_of(plan, i), size = text->count * plan->keys;
     const uint64_t rank = draws ? 0 : rank_of(plan, head, i, top, text->number);
-    /* as in HeadVis, where some heads have the same seed */
+    /* the seed that HeadVis uses, which some heads share */
     const uint64_t seed =
         plan->seed + 31 * (1000 * (head / atlas->across) + 100 * (head % atlas->across)) + i;
     struct atlas_interval *interval = &atlas->heads[head].intervals[i];
@@ -507,7 +507,8 @@ int atlas_marginals(struct atlas_marginals *marginals, const struct atlas_masses
 struct state {
     struct stream *to;
     const char *at, *end;
-    const struct atlas_corpus *corpus; /* only for reading: the corpus that numbers must fit */
+    const struct atlas_corpus *corpus; /* when reading: the corpus whose texts and token ids the
+                                        * numbers must be in; unused when writing */
     bool is_short;                     /* true if there were fewer bytes than needed */
     struct err *err;
 };

@@ -47,8 +47,8 @@ struct arena;
 struct atlas_plan {
     size_t intervals; /* number of intervals, with equally many texts of the warm-up; at least 1 */
     size_t samples;   /* maximum number of examples of each interval except the highest */
-    size_t top_samples; /* maximum number of examples of the highest interval: the largest
-                         * weights */
+    size_t top_samples; /* maximum number of examples of the highest interval: the texts with the
+                         * largest weights */
     size_t keys;        /* maximum number of entries (a key and its weight) to keep of a query, at
                          * most ATLAS_KEYS_MAX */
     double floor;       /* minimum weight of an entry */
@@ -60,15 +60,16 @@ struct atlas_plan {
      * algorithm R), which needs a corpus of one segment; also sum the weights on tokens after
      * copies, and the first query's weight on itself and its entropy. */
     bool of_headvis;
-    long long bos; /* id of the token that begins texts, which is never the key of a pair; -1:
-                    * none */
+    long long bos; /* id of the token that begins texts, which is never the key of a pair; -1: no
+                    * such token */
 };
 
 /* A sampled text. Entries are in the order of the keys. */
 struct atlas_example {
-    uint64_t rank; /* the examples with the largest ranks are kept */
+    uint64_t rank; /* examples with the largest ranks are kept; 0 if a reservoir chose the
+                    * example */
     float top;     /* the head's largest weight in the text */
-    size_t text;   /* number of the text */
+    size_t text;   /* number of the text in the corpus */
     size_t tokens;
     uint32_t *entries; /* [tokens, keys] entries of each query */
 };
@@ -76,8 +77,8 @@ struct atlas_example {
 struct atlas_interval {
     uint64_t texts; /* number of texts whose largest weight is in this interval */
     size_t count;
-    struct atlas_example *items; /* [count] the largest rank first */
-    struct twister *random;      /* random numbers of a reservoir; NULL: not needed yet */
+    struct atlas_example *items; /* [count] the largest rank first; a reservoir keeps no order */
+    struct twister *random;      /* random number generator of a reservoir; NULL: not needed yet */
 };
 
 /* A text of the warm-up, whose intervals are not known yet. */
@@ -104,7 +105,7 @@ struct atlas_head {
 struct atlas {
     struct atlas_plan plan;
     size_t layers, across;          /* `layers`: number of layers; `across`: heads of a layer */
-    size_t warmed;                  /* number of texts of the warm-up so far */
+    size_t warmed;                  /* number of texts of the warm-up that were added so far */
     struct atlas_held *held;        /* [warmed] texts of the warm-up; NULL: none are held */
     uint64_t texts, tokens, copies; /* `texts`: texts of two tokens or more, `tokens`: their tokens,
                                      * `copies`: queries with an earlier copy of their token */
@@ -122,9 +123,10 @@ struct atlas_text {
         float weight;
     } * best;         /* [heads, count] for each query, the key with its largest weight; for the
                        * first query, its weight on itself */
-    float *induction; /* [heads, count] a query's weights on tokens after earlier copies; NULL: not
-                       * needed */
-    uint32_t *copies; /* [count] for each token, 1 + the index of its last earlier copy; 0: none */
+    float *induction; /* [heads, count] each query's weights on the tokens after earlier copies of
+                       * its token; NULL: not needed */
+    uint32_t *copies; /* [count] for each token, 1 + the index of its last earlier copy; 0: no
+                       * earlier copy */
 };
 
 /* Set `layers` and `across`, and allocate the memory of a plan. */
@@ -135,7 +137,7 @@ void atlas_release(struct atlas *atlas);
 int atlas_text_init(struct atlas_text *text, const struct atlas *atlas, struct arena *arena,
                     struct err *err);
 
-/* Estimated bytes of memory for a text. */
+/* Return the estimated bytes of memory for a text. */
 double atlas_text_bytes(const struct atlas *atlas, size_t count);
 
 /* A head_watcher that reads a row of attention weights; its context is an atlas_text. */
@@ -190,7 +192,7 @@ struct atlas_masses_of {
     size_t head;
     bool without_first;
     atlas_ids *ids_of;
-    void *context; /* the context of ids_of */
+    void *context; /* passed to ids_of */
 };
 
 int atlas_marginals(struct atlas_marginals *marginals, const struct atlas_masses_of *of,

@@ -72,11 +72,11 @@ struct circuit {
     struct matrix embeddings; /* [count, C] embeddings of the words that are read */
     struct weight to_logits;  /* [C or n_word, V] the unembedding */
     int (*take)(struct circuit *, size_t layer, size_t head, struct matrix read, struct matrix out);
-    size_t shift;                /* for the baseline, a pair gets the second word of the pair
-                                  * `shift` places further on */
+    size_t shift;                /* for the baseline, each pair gets the second word of the pair
+                                  * that is `shift` pairs later */
     struct mean *found, *random; /* [heads] counts of pairs, as in circuits_count */
-    struct matrix changes;       /* [heads · across, C or n_word] what heads add to the stream for
-                                  * their own words, head by head */
+    struct matrix changes;       /* [heads · across, C or n_word] what each head adds to the stream
+                                  * when it reads each of its `across` words */
     size_t across;
     struct arena arena, of_layer;
     struct err *err;
@@ -131,8 +131,8 @@ static void apply_scales(struct matrix rows, const struct norm *norm)
     }
 }
 
-/* Compute W_O [H · dv, C] through the norms after it, and the projection to embedding channels if
- * there is one: [H · dv, C or n_word]. */
+/* Compute W_O [H · dv, C], passed through the norms after it (without their divisors and shifts)
+ * and, if there is one, the projection to embedding channels: [H · dv, C or n_word]. */
 static int end_of_layer(struct circuit *circuit, struct matrix *out, const struct sublayer *s,
                         const struct attention_weights *w)
 {
@@ -225,7 +225,7 @@ static void promote(struct promoted *best, float sign, uint32_t id, float change
         best[at] = (struct promoted){id, change};
 }
 
-/* Compute the contributions of a head's own words to the stream, before the unembedding. */
+/* Compute what a head adds to the stream when it reads each of its `across` words. */
 static int change_head(struct circuit *circuit, size_t layer, size_t head, struct matrix read,
                        struct matrix out)
 {

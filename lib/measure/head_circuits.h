@@ -25,7 +25,7 @@
 
 /* Pairs of words. A pair counts for a head if reading `from` raises the logit of `to` most. */
 struct circuit_words {
-    const uint32_t *from, *to; /* [count] token ids */
+    const uint32_t *from, *to; /* [count] token ids of the first and the second words */
     size_t count;
     const uint32_t *among; /* [among_count] ascending: ids of the words that compete; they include
                             * all of `to` */

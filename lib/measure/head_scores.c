@@ -17,7 +17,7 @@
 
 enum {
     OFFSET_MAX = 1 << 24,
-    RANDOM_HALF = 25, /* number of random tokens, which then repeat */
+    RANDOM_HALF = 25, /* maximum number of random tokens in a text, which then repeats them */
     REPEATS = 16,     /* number of texts of repeated tokens */
     NAMED_COUNT = 10, /* minimum number of pairs or needles for a score that gives heads a
                        * verdict */
@@ -27,16 +27,17 @@ static const double VERDICT_LEAST = 0.5;
 
 /* The attention of one query. */
 struct attention_row {
-    const float *weights; /* [keys] weights on the keys; NULL: equal weights, for measures of
-                           * roles */
+    const float *weights; /* [keys] weights on the keys; NULL: equal weights, for the scores that
+                           * roles have with uniform attention */
     size_t keys, queries;
     size_t query;           /* index of the query; at least 1, except in cross-attention */
     const uint32_t *ids;    /* [keys] token ids */
-    long long bos, sep;     /* ids of the tokens that begin and end texts; -1: none */
-    long long offset;       /* distance of a key from the query, or from a copy of its token */
-    const bool *marked;     /* [keys] true for tokens of the needle; NULL: none */
+    long long bos, sep;     /* ids of the tokens that begin and end texts; -1: no such token */
+    long long offset;       /* number of tokens from the query, or from a copy of the query's token,
+                             * to the key to look at */
+    const bool *marked;     /* [keys] true for tokens of the needle; NULL: there is no needle */
     const uint32_t *before; /* [keys] the last earlier copy of each token, from head_copies; NULL:
-                             * copies have the same id */
+                             * tokens with the same id are copies */
 };
 
 /* --- measures --------------------------------------------------------------------------------- */
@@ -453,7 +454,8 @@ const uint32_t *head_copies(const struct tokenized *text, struct arena *arena, s
     return before;
 }
 
-/* A measure's value for a query (NaN: none); for a variance, also its centre. */
+/* What a measure returns for one query (NaN: no value). For a variance, `value` is the mean square
+ * over the keys, and `centre` the mean; else `centre` is 0. */
 struct measured {
     double value, centre;
 };
@@ -468,8 +470,8 @@ struct count {
     bool random;              /* true: run random tokens in place of the texts */
     int layer;                /* layer of the held values; -1: none */
     bool of_source;           /* true if the held values are of cross-attention */
-    struct measured **values; /* [text_count] for each text [score, head, query] the measured
-                               * values; roles come after the scores */
+    struct measured **values; /* [text_count] the measured values of each text, [score, head,
+                               * query]; the first axis has the scores, then the roles */
     float **maps; /* [text_count] for each text, the map [heads, T, T] of the layer's mixer; NULL:
                    * not allocated yet */
     bool of_mixer;
@@ -477,7 +479,8 @@ struct count {
     struct arena *arena;
 };
 
-/* True if a score, or a role, is measured in this pass on the attention of the held values. */
+/* True if the score at `index` (the scores, then the roles) is measured in this pass, on the kind
+ * of attention that the held values have. */
 static bool is_measured(const struct count *count, size_t index)
 {
     const struct score *score = &count->survey->measured[index];

@@ -38,21 +38,22 @@ struct score_row {
     const char *heading, *brief; /* `heading`: column header; `brief`: a shorter one for a narrow
                                   * page */
     const char *verdict; /* name for heads with a score of 0.5 or more; for pairs and needles, only
-                          * if there are 10 or more; NULL: none */
+                          * if there are 10 or more; NULL: heads get no name */
     enum score_material material;
     double (*measure)(const struct attention_row *); /* returns NaN if a query has no value; NULL:
                                                       * the score comes from weights alone
                                                       * (head_circuits.h) */
     const char *unit;                                /* unit of the score; NULL: the score is a
                                                       * fraction */
-    unsigned usual; /* included by default: bits of enum usual_score. Scores of USUAL_TWO_WAY alone
-                     * are not in `all` of causal models */
+    unsigned usual; /* the models for which the score is included by default: bits of enum
+                     * usual_score. `all` leaves out scores of USUAL_TWO_WAY alone in causal
+                     * models */
     bool of_source; /* a score of cross-attention, whose keys are the source's tokens */
     bool takes_offset;
     long long offset;                               /* the offset that is passed to `measure` */
-    double (*centre)(const struct attention_row *); /* for a variance, whose `measure` returns
-                                                     * squares: returns the value that is squared;
-                                                     * else NULL */
+    double (*centre)(const struct attention_row *); /* for a variance, whose `measure` returns the
+                                                     * mean square over the keys: returns the mean
+                                                     * over the keys; else NULL */
 };
 
 /* The roles of heads. Each role has a score. A head has at most one role, which is found on the
@@ -66,7 +67,7 @@ extern const size_t score_row_count;
 struct mean {
     double sum;
     uint64_t count;
-    double centre; /* for a variance, whose `sum` is a sum of squares: the sum of the values; else
+    double centre; /* for a variance, whose `sum` is of mean squares: the sum of the means; else
                     * 0 */
 };
 
@@ -106,13 +107,13 @@ struct head_survey {
     head_watcher *watch;        /* called with the rows of OF_TEXTS, but not of cross-attention;
                                  * NULL: not called */
     uint64_t seed;              /* seed of the random tokens */
-    long long bos, sep;         /* ids of the tokens that begin and end texts; -1: none */
+    long long bos, sep;         /* ids of the tokens that begin and end texts; -1: no such token */
     bool on_texts;              /* true if texts were given */
     bool with_baseline;         /* also measure on random input */
     bool lacks_logits;          /* true if circuits_check refuses the model, which then has no
                                  * scores on words and pairs */
-    struct selection selection; /* the weights of all heads, also of cross-attention if a score
-                                 * needs them */
+    struct selection selection; /* selects the weights of all heads, also of cross-attention if a
+                                 * score needs them */
     size_t across;              /* largest number of heads of a layer: arrays have room for as many
                                  * in each layer */
     size_t heads;               /* number of heads of all layers: layers · across */
@@ -127,17 +128,18 @@ struct head_sums {
     struct mean *roles;             /* [ROLES, heads] sums of the roles' scores; they follow `found`
                                      * in memory */
     struct mean *uniform;           /* [ROLES] scores of roles if attention were uniform */
-    size_t counts[SCORE_MATERIALS]; /* number of texts, words or pairs */
+    size_t counts[SCORE_MATERIALS]; /* for each input, the number of its texts, words or pairs */
 };
 
 struct head_text {
     struct text text;
     const bool *marked;     /* OF_NEEDLES: true for tokens of the needle; else NULL */
-    size_t number;          /* index among the texts of its material */
+    size_t number;          /* index of the text among the texts of the same input (enum
+                             * score_material) */
     struct head_sums *sums; /* receives the results */
     const uint32_t *before; /* [count] earlier copies from head_copies, for roles; NULL: an earlier
                              * token with the same id is a copy */
-    void *watched;          /* the context of survey->watch */
+    void *watched;          /* passed to survey->watch as its context */
 };
 
 #define HEAD_NO_COPY UINT32_MAX
@@ -155,7 +157,7 @@ int head_survey_open(struct head_survey *survey, struct arena *arena, struct err
 /* True if a score of an open survey is measured on this input. */
 bool head_survey_needs(const struct head_survey *survey, enum score_material material);
 
-/* Return the bytes of all sums; they follow sums->found in memory. */
+/* Return the bytes of all sums, which are one block of memory that begins at sums->found. */
 size_t head_sums_bytes(const struct head_survey *survey);
 
 int head_sums_init(struct head_sums *sums, const struct head_survey *survey, struct arena *arena,
@@ -191,7 +193,7 @@ struct head_result {
     const char *hash;     /* SHA-256 of the model's weights; NULL: there is only one model */
     const char *origin;   /* description of the input, such as "1 text given" */
     size_t layers, heads; /* `heads`: largest number of heads of a layer (head_survey.across) */
-    const struct head_layer *of_layer; /* [layers] */
+    const struct head_layer *of_layer; /* [layers] the heads of each layer */
     size_t rows;                       /* number of heads over all layers: rows of the table */
     bool mixes;                        /* true if some layers have mixers */
     struct head_sums sums;

@@ -295,7 +295,7 @@ static float probability(float logprob)
     return isnan(logprob) ? NAN : exp_float(logprob);
 }
 
-/* Put a row: its keys and the columns of `numbers`. */
+/* Add a row to the table: its key columns, and the columns of `numbers` (bits 1 << LENS_…). */
 static void put_row(struct table_rows *rows, const struct logit_lens *lens, unsigned numbers,
                     const struct tokenized *text, const struct tokenizer *tokenizer)
 {
@@ -410,7 +410,7 @@ int lens_report(struct report *report, const struct logit_lens *lens, unsigned n
 
 enum {
     STEP_LISTED = 20, /* maximum number of likely tokens that each step but the last lists */
-    HALVES_MAX = 4,   /* maximum number of layers of a model that gets a step after each sublayer */
+    HALVES_MAX = 4,   /* only models with at most this many layers get a step after each sublayer */
 };
 
 int next_tokens_plan(struct next_plan *plan, struct viewer *viewer, size_t best_count,
@@ -441,7 +441,7 @@ int next_tokens_plan(struct next_plan *plan, struct viewer *viewer, size_t best_
         enum stream_step step;
         enum site site;
         size_t first, count, best; /* `first`: first layer; `count`: number of layers; `best`:
-                                    * likely tokens */
+                                    * number of likely tokens to list */
     } parts[] = {
         {STEP_EMBEDDING, SITE_RESID_PRE, 0, starts, listed},
         {STEP_ATTENTION, SITE_RESID_MID, 0, halves ? layers : 0, listed},
@@ -603,7 +603,8 @@ int next_tokens_of_report(const struct next_tokens **found, const struct next_pl
                     text->ids[tokenized_opening(text, config, viewer->mask)] == viewer->mask;
     *next = (struct next_tokens){.layers = layers, .vocabulary = config_logits(config)};
     for (size_t layer = 0; layer < config->n_layer; layer++)
-        for (size_t i = 0; i < plan->count; i++) { /* in the order of the pass */
+        for (size_t i = 0; i < plan->count; i++) { /* the steps after a layer, in the order of the
+                                                    * pass */
             size_t index = layer - *plan->lenses[i].layers.items;
             const size_t tokens = lenses[i].tokens;
             const struct lens_cell *cells = lenses[i].cells + index * tokens;

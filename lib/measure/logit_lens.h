@@ -28,16 +28,19 @@ struct lens_plan {
     enum site site;
     struct layers layers;
     size_t best_count;
-    long long target, against; /* ids; target -1: the text's next token or, if the model is not
-                                * causal, the token itself, unless it is the mask; against -1:
-                                * none */
-    bool is_mean;              /* for means over texts: columns are positions, not tokens */
+    long long target, against; /* token ids; target -1: the text's next token or, if the model is
+                                * not causal, the token itself, unless it is the mask; against -1:
+                                * no second token */
+    bool is_mean;              /* true if the lens is a mean over texts: its columns are then
+                                * positions, not tokens */
     bool of_one; /* compute only the token at `position`, whose number in tables is -1; `known` must
                   * be NULL */
     size_t position;
     bool is_brief; /* compute only `best`, `entropy` and `target`, which is faster */
-    const struct jacobian_lens *jacobian; /* multiplies the vectors of its layers; NULL: none */
-    struct lens_known *known; /* cache from the previous text, updated for the next; NULL: none */
+    const struct jacobian_lens *jacobian; /* lens whose matrices multiply the vectors of the layers
+                                           * that it has; NULL: vectors are not multiplied */
+    struct lens_known *known; /* cache from the previous text, updated for the next; NULL: no
+                               * cache */
 };
 
 struct logit_lens {
@@ -115,8 +118,9 @@ void next_tokens_add_memory(struct memory *memory, const struct next_plan *plan,
                             const struct text_with_source *pair);
 
 enum next_without {
-    WITHOUT_HEAD, /* the head's context is set to 0: [layers, heads] */
-    WITHOUT_KEY,  /* the position cannot attend to a token: [source, text]; NaN: it never does */
+    WITHOUT_HEAD, /* [layers, heads] the head's context is set to 0 */
+    WITHOUT_KEY,  /* [source tokens, then the text's tokens] the position cannot attend to the
+                   * token; NaN: the token is the position itself, or is never visible to it */
 };
 
 /* Find the probability that the most likely token at tokenized_opening has without each head or

@@ -18,7 +18,7 @@
 
 typedef bool sublayer_change(struct sublayer *s, int variant, size_t width);
 
-/* Return the index after the last layer of a stack that has the mistake. */
+/* Return 1 + the index of the last layer of a stack that has the mistake. */
 static size_t end_layer(const struct trial *trial, enum site_branch stack, size_t layers)
 {
     return trial->from.alone ? num_min(trial->from.first_layer[stack] + 1, layers) : layers;
@@ -355,7 +355,7 @@ static bool try_half(struct trial *trial)
     return true;
 }
 
-/* Return the index of a query head if key/value heads are tiled, not repeated. */
+/* Return the index that a query head has if key/value heads are tiled, not repeated. */
 static size_t regrouped(const struct head_rule *rule, size_t head)
 {
     return head % rule->kv_heads * kv_head_shared_by(rule) + head / rule->kv_heads;

@@ -20,7 +20,8 @@ struct trial_range {
     size_t first_layer[BRANCH_SOURCE + 1];
     bool alone;              /* true: only layer `first_layer` of one stack has the mistake, and
                               * nothing outside of layers */
-    enum site_branch branch; /* the branch of the attention whose maps and heads are compared */
+    enum site_branch branch; /* the attention in which mistakes in queries, keys, maps and heads are
+                              * made */
 };
 
 enum { TRIAL_EDITS = 6, TRIAL_WORDS_BYTES = 200 };
@@ -37,7 +38,7 @@ struct trial {
     int variant;
     bool regroups;  /* true: the pass has its query heads in another order, which trial_capture
                      * undoes */
-    float *kept[2]; /* copies of queries and keys before the rotary embedding */
+    float *kept[2]; /* copies of the queries [0] and keys [1] before the rotary embedding */
     struct arena arena;
     struct err *err;
 };

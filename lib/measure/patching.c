@@ -74,7 +74,7 @@ const struct patch_metric_row patch_metrics[PATCH_METRICS] = {
 /* The unpatched run of one text. */
 struct unpatched {
     const struct text_with_source *pair;
-    struct tensor *streams; /* [L] streams before the layers, each [T, C] */
+    struct tensor *streams; /* [L] the stream before each layer, [T, C] */
     struct tensor *values;  /* [L] values of the patched site; rank 0: the layer lacks the site */
     struct tensor *outs;    /* [L] for edges and parts: values of mlp_out */
     const float *logits;    /* [V] logits at the position */
@@ -86,8 +86,9 @@ struct patch_sweep {
     const struct config *config;
     struct patching *found;
     enum site site;
-    bool by_head, by_token;       /* what a patch replaces, a cell, is a head, a token or a head at
-                                   * a token; neither: a neuron */
+    bool by_head, by_token;       /* the cell that a patch replaces is a head, a token or, if both
+                                   * are true, a head at a token; if both are false, it is a
+                                   * neuron */
     size_t tokens;                /* number of tokens that are run: up to the position; with two-way
                                    * attention, all */
     size_t cells;                 /* number of cells of a layer */
@@ -96,11 +97,11 @@ struct patch_sweep {
     size_t most;                  /* maximum number of copies in a pass */
     struct unpatched base, other; /* `base`: the patched run; `other`: the run that supplies
                                    * values */
-    const struct edits *edits;    /* edits of all runs; NULL: none */
+    const struct edits *edits;    /* edits of all runs; NULL: no edits */
     bool from_ids; /* true if there are edits of resid_pre, an encoder, or layers that read more
                     * than the stream: copies then start from their token ids */
-    bool whole;    /* true if copies run all tokens: from_ids, --mask-after, states, or two-way
-                    * attention */
+    bool whole;    /* true if copies run all tokens: with from_ids, --mask-after, layers that keep a
+                    * state, or two-way attention */
     bool is_last;  /* true if the position is the last token that is run */
     struct cache cache;       /* keys and values of the tokens of `base` */
     struct arena kept, chunk; /* `kept`: memory for the whole sweep; `chunk`: memory for one pass */
@@ -201,7 +202,7 @@ static int take_metric(void *context, const struct announcement *announced, stru
 }
 
 /* Run the tokens of each copy from `firsts` on, starting with the base's stream before a layer, or
- * with the ids (from_ids); with the edits of all runs and then the patches. */
+ * with the ids (from_ids). The edits of all runs are made first, then the patches. */
 static int run_from(struct patch_sweep *s, const size_t *firsts, size_t layer,
                     const struct edits *patches, const struct selection *selection, tap_sink sink)
 {
@@ -304,8 +305,8 @@ static struct edit_donor donor_of(const struct patch_sweep *s, const struct tens
     return (struct edit_donor){.values = values, .count = 1, .longest = s->tokens, .exact = true};
 }
 
-/* Number of layers whose heads can be senders of a path: all layers before the last receiver's
- * layer or, for paths to the logits, all layers. */
+/* Return the number of layers whose heads can be senders of a path: all layers before the last
+ * receiver's layer or, for paths to the logits, all layers. */
 static size_t end_of_paths(const struct patching_plan *plan, const struct config *config)
 {
     size_t end = plan->receiver_count ? 0 : config->n_layer;
@@ -336,8 +337,8 @@ static int keep_received(void *context, const struct announcement *announced, st
     return 0;
 }
 
-/* Run two passes: with the patches up to the last receiver; then the base text, in which only the
- * receivers after the senders get the stored inputs. */
+/* Run two passes: the copies with the patches, up to the last receiver; then the base text, in
+ * which only the receivers after the senders get the stored inputs. */
 static int run_received(struct patch_sweep *s, const struct edits *patches)
 {
     const struct patching_plan *plan = s->plan;

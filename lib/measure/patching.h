@@ -108,8 +108,8 @@ struct patching_plan {
     const struct text_with_source *clean, *corrupt; /* corrupt: only PATCH_WITH_TEXT reads it */
     enum patch_with with;
     const struct edit_donor *donors[2]; /* values of reference texts for an ablation: [0] at the
-                                         * site of `over`, [1] at mlp_out for PATCH_PARTS; NULL:
-                                         * none */
+                                         * site of `over`, [1] at mlp_out for PATCH_PARTS; NULL: no
+                                         * reference texts */
     size_t number; /* number of the text, which decides the reference text that is drawn */
     enum patch_metric metric;  /* what is measured of the answer; estimates always use the logit */
     const float *direction;    /* [n_embd] the direction for METRIC_COSINE */
@@ -122,16 +122,17 @@ struct patching_plan {
                     * means 1 */
     size_t verify; /* number of patches to also run exactly: those with the largest estimates; 0 for
                     * edges and listed heads */
-    const struct patch_receiver *receivers; /* [receiver_count] receivers of paths; none: the
-                                             * logits */
+    const struct patch_receiver *receivers; /* [receiver_count] receivers of paths; if there are
+                                             * none, paths lead to the logits */
     size_t receiver_count;
-    struct layers layers;                 /* layers to patch, except for paths; none: all layers */
+    struct layers layers;                 /* layers to patch, except for paths; if there are none,
+                                           * all layers */
     const struct layer_head *heads;       /* [head_count] the heads to patch or, for paths, the
                                            * senders */
     size_t head_count;                    /* 0: all heads, layer by layer */
     bool joint;                           /* patch the listed heads one by one, then all at once */
     size_t batch_tokens;                  /* maximum number of tokens in a pass; 0: the default */
-    const struct progress_sink *progress; /* counts patches; NULL: none */
+    const struct progress_sink *progress; /* counts patches; NULL: progress is not reported */
 };
 
 struct patching {

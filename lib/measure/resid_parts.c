@@ -87,8 +87,9 @@ static size_t kept_index(const struct resid_pass *pass, size_t row)
     return pass->keeps_all ? position_of(pass, row) : row;
 }
 
-/* Keep all rows, or the rows of the positions and the query, heads side by side; of keys and
- * values, keep the rows of all tokens. */
+/* Keep the values of a site, with the heads of a token side by side: the rows of all tokens
+ * (keeps_all), or of the positions and the query; of keys and values, always the rows of all
+ * tokens. */
 static int keep(void *context, const struct announcement *announced, struct err *err)
 {
     struct resid_pass *pass = context;
@@ -690,7 +691,7 @@ static int parts_before(struct resid_parts *parts, const struct parts_request *a
 
 /* --- parts of queries and keys ---------------------------------------------------------------- */
 
-/* Set `to` to some columns of all parts of `from`. */
+/* Set `to` to `count` columns, from `first` on, of all parts of `from`. */
 static int cut_parts(struct resid_parts *to, const struct resid_parts *from, size_t first,
                      size_t count, const struct parts_request *asked)
 {
@@ -702,7 +703,7 @@ static int cut_parts(struct resid_parts *to, const struct resid_parts *from, siz
     return 0;
 }
 
-/* Set `to` to the parts of some columns of x · W. */
+/* Set `to` to the parts of `count` columns of x · W, from column `first` on. */
 static int project_parts(struct resid_parts *to, const struct resid_parts *from,
                          const struct weight *w, size_t first, size_t count,
                          const struct parts_request *asked)
@@ -734,7 +735,8 @@ static int narrow_parts(struct resid_parts *to, const struct resid_parts *from, 
     return 0;
 }
 
-/* Clip a sum of parts: numbers beyond `clip` become constants of the head. */
+/* Clip the sum of the parts: an element beyond `clip` becomes `clip` or -clip, all of it a constant
+ * of the head, and 0 in every other part. */
 static void clip_parts(struct resid_parts *parts, float clip)
 {
     struct matrix constant = part_rows(parts, here);

@@ -23,7 +23,7 @@ enum resid_part_kind {
     RESID_HEAD,
     RESID_MLP,           /* an MLP's output; with BRANCH_PER_LAYER, what a layer adds for its
                           * per-layer input */
-    RESID_HERE,          /* constants of the head whose query, keys or values are asked for */
+    RESID_HERE,          /* constants of the head whose query, keys or values are split */
     RESID_PROBE,         /* channel `head` of a layer's context: see struct resid_pass */
     RESID_FEATURE,       /* feature number `head` of a dictionary */
     RESID_FEATURE_BIAS,  /* the dictionary's output without features: its bias, and a skip matrix */
@@ -32,7 +32,8 @@ enum resid_part_kind {
 
 struct resid_part {
     enum resid_part_kind kind;
-    enum site_branch of; /* for a head, its attention; else the branch whose stream has the part */
+    enum site_branch of; /* for a head, the branch of its attention; else the branch whose stream
+                          * has the part */
     int layer;           /* -1: outside of layers */
     int head;
 };
@@ -42,9 +43,9 @@ enum { RESID_PART_BYTES = 64 };
 /* Write a part's name, such as "L16.H0", "enc.token", "L0.cross.H2". Returns `name`. */
 const char *resid_part_name(char name[RESID_PART_BYTES], struct resid_part part);
 
-/* Parts of vectors: each part has a value for each of `rows` vectors. */
+/* The parts of `rows` vectors: each part adds a vector of `width` numbers to each of them. */
 struct resid_parts {
-    struct resid_part *items; /* [count] the parts */
+    struct resid_part *items; /* [count] what each part is */
     float *values;            /* [count][rows, width] values of each part */
     size_t count, most, rows, width;
 };
@@ -68,21 +69,22 @@ struct resid_pass {
     const struct text_with_source *pair;
     struct resid_head at;
     size_t number;           /* number of the text, for messages */
-    size_t query;            /* position of the query, in the stream of the queries */
-    const size_t *positions; /* [position_count] positions of the keys or values to split, in their
-                              * stream */
+    size_t query;            /* position of the query, in the text from whose stream queries are
+                              * made */
+    const size_t *positions; /* [position_count] positions of the keys or values to split, in the
+                              * text from whose stream they are made */
     size_t position_count;
     const struct resid_part *probe; /* a head, or with head -1 all heads of a layer: each channel of
                                      * their contexts gets a part RESID_PROBE, the effect of a 1 in
-                                     * the channel; divisors of norms ignore these parts. NULL:
-                                     * none */
+                                     * the channel; divisors of norms ignore these parts. NULL: no
+                                     * such parts */
     const struct dictionary *dictionary; /* a dictionary for a site of the text's layers: the parts
-                                          * there are its features, its bias and its error. NULL:
-                                          * none */
+                                          * there are its features, its bias and its error. NULL: no
+                                          * dictionary */
 
     /* Set by resid_capture. */
-    bool keeps_all; /* the rows of all tokens are kept: later passes up to lower heads of the same
-                     * stack may borrow `kept` */
+    bool keeps_all; /* true: the rows of all tokens are kept, and a later pass up to a head of an
+                     * earlier layer of the same stack may borrow `kept` */
     const float *(*kept)[SITE_COUNT]; /* [layer] kept rows, heads side by side; keys and values of
                                        * all tokens, head by head */
     struct feature_row *features;     /* [position_count + 1] features of each kept row */
@@ -93,8 +95,8 @@ struct resid_pass {
     struct arena *arena;
 };
 
-/* Run the text as far as the attention, and keep the values that the parts at the query and the
- * positions need. */
+/* Run the text up to the attention `pass->at`, and keep the values from which resid_attend computes
+ * weights, and resid_side_parts splits the vectors of the query and of the positions into parts. */
 int resid_capture(struct resid_pass *pass, struct arena *arena, struct err *err);
 
 /* The attention of a head at one query, the token of a kept row of a resid_pass. */

@@ -40,7 +40,7 @@ struct saliency_plan {
                                            * table */
     const uint32_t *from;                 /* token whose row is the baseline; NULL: the baseline is
                                            * zeros or, with `from_mean`, the mean */
-    const struct progress_sink *progress; /* counts points; NULL: none */
+    const struct progress_sink *progress; /* counts points; NULL: progress is not reported */
 };
 
 struct saliency {

@@ -25,7 +25,7 @@ enum score_against score_against_read(const char *word)
     return AGAINST_KEY;
 }
 
-enum { LISTED = 10, FLOATS_OF_ROWS = 1 << 22 /* floats of parts made at a time */, TEXTS = 2 };
+enum { LISTED = 10, FLOATS_OF_ROWS = 1 << 22 /* maximum floats of parts at a time */, TEXTS = 2 };
 
 /* The queries, keys or values of a pass's head at kept rows: the rows of one token, or of the keys
  * of a contrast, with their coefficients. */
@@ -70,7 +70,8 @@ struct splitting {
     size_t *positions;            /* positions of the keys that the score or its contrast uses */
     double *shares;               /* [positions + 1] coefficients of the keys, then of the query */
     struct score_side sides[2];   /* indexed by RESID_QUERY and RESID_KEY */
-    const struct splitting *less; /* the text whose pairs are subtracted; NULL: none */
+    const struct splitting *less; /* the split of the text whose pairs are subtracted; NULL: nothing
+                                   * is subtracted */
     double *pairs;                /* [parts of the query, parts of the key] contributions to the
                                    * score */
     struct arena scratch;
@@ -80,7 +81,8 @@ struct splitting {
 
 /* --- scores and coefficients ------------------------------------------------------------------ */
 
-/* Choose the keys: the key alone, the key and another one, or all visible keys. */
+/* Choose the keys whose scores are needed: the key alone, the key and another one, or all visible
+ * keys. */
 static int choose_keys(struct splitting *s)
 {
     const struct score_plan *plan = s->plan;
@@ -117,7 +119,7 @@ static int choose_keys(struct splitting *s)
     return 0;
 }
 
-/* Compute the score, its bias, and the coefficients of the keys. */
+/* Compute the score, its bias, and the coefficient of each key in the contrast. */
 static int weigh_keys(struct splitting *s, struct score_attribution *found)
 {
     const struct score_plan *plan = s->plan;
@@ -228,7 +230,7 @@ static int weigh_parts(struct weighed *to, const struct vector *vector, struct a
 
 /* --- pairs ------------------------------------------------------------------------------------ */
 
-/* A side of a split, while its rows are added. */
+/* The context of sum_rows: the side of a split score to which it adds rows. */
 struct side_made {
     struct splitting *s;
     struct score_side *side;
@@ -327,7 +329,7 @@ static void make_factor(struct splitting *s, struct score_side *side)
         side->factor[i % d] += (double)s->attention->score.scale * other->vectors[i];
 }
 
-/* Sum the pairs of each part of a side over the other side. */
+/* For each part of a side, sum its pairs with all parts of the other side. */
 static void sum_pairs(struct splitting *s, struct score_side *side)
 {
     const bool of_query = side->side == RESID_QUERY;
@@ -428,7 +430,8 @@ struct head_reading {
                                * value, for each text */
 };
 
-/* The heads whose parts are read, all heads of a layer or one. The vectors have the same rows. */
+/* The heads whose parts are split by the tokens that they read: one head, or all heads of a layer.
+ * All `vectors` have the same rows. */
 struct head_reader {
     const struct vector *vectors; /* [count] */
     size_t count;
@@ -436,7 +439,7 @@ struct head_reader {
     struct resid_part part;
     size_t first, heads;
     size_t before;                 /* number of rows of earlier texts */
-    struct head_reading *readings; /* [count, heads] */
+    struct head_reading *readings; /* [count, heads] how each head contributes to each vector */
     size_t text;
     struct arena *arena;
 };

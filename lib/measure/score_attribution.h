@@ -18,8 +18,9 @@
 enum score_against {
     AGAINST_NOTHING,
     AGAINST_KEY,
-    AGAINST_MEAN,    /* the mean of the visible keys */
-    AGAINST_WEIGHTS, /* the mean of the visible keys, weighted by the head's attention */
+    AGAINST_MEAN,    /* the mean of the scores of the visible keys */
+    AGAINST_WEIGHTS, /* the mean of the scores of the visible keys, weighted by the head's
+                      * attention */
     AGAINSTS,
 };
 
@@ -46,12 +47,14 @@ struct score_plan {
     struct resid_head head;
     size_t query, key;
     enum score_against against;
-    size_t other; /* the other key of AGAINST_KEY */
+    size_t other; /* with AGAINST_KEY: the key whose score is subtracted from the score of `key` */
     enum score_by by;
     size_t depth; /* maximum number of steps of the path back from the largest part of each side; 0:
-                   * no path */
-    const struct text_with_source *corrupt; /* a text whose pairs are subtracted; NULL: none */
-    const struct dictionary *dictionary;    /* a dictionary whose features are parts; NULL: none */
+                   * report no path */
+    const struct text_with_source *corrupt; /* a text whose pairs are subtracted; NULL: nothing is
+                                             * subtracted */
+    const struct dictionary *dictionary;    /* a dictionary whose features are parts; NULL: no
+                                             * dictionary */
     size_t number;                          /* number of the text, for messages */
 };
 

@@ -13,7 +13,8 @@
 
 enum {
     DIGITS = 4,
-    MODEL_COLUMNS = 16, /* terminal columns of a column's header; longer names are shortened */
+    MODEL_COLUMNS = 16, /* maximum width of a column header in terminal columns; longer names are
+                         * shortened */
     LABEL_MOST = 16,    /* maximum bytes of a row's label, such as "are/is" */
 };
 
@@ -108,7 +109,8 @@ static void put_facts(struct facts *facts, const struct score_view *view,
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
-/* Put a number. Its name contains its unit, nats or bits, if it has one: nats_per_token. */
+/* Put a number into a row. The column's name contains the unit, if it is nats or bits:
+ * nats_per_token. */
 static void put_float(struct table_rows *rows, const char *name, unsigned flags, double value)
 {
     const char *unit = strstr(name, "nats") ? "nats" : strstr(name, "bits") ? "bits" : NULL;
@@ -122,7 +124,7 @@ static size_t rows_of(const struct score_view *view, const struct tokenized *tex
     return view->words ? text->word_count : text->count;
 }
 
-/* Return the name of the region that contains a token; NULL: none. */
+/* Return the name of the region that contains a token; NULL: no region contains it. */
 static const char *region_of(const struct score_region *parts, size_t count, size_t token)
 {
     const char *name = NULL;
@@ -277,8 +279,8 @@ int score_report(struct report *report, const struct score_view *view,
 
 /* --- words of minimal pairs ------------------------------------------------------------------- */
 
-/* Align words: with[i * (bad words + 1) + j] is the smallest number of words that differ between
- * the good words from i on and the bad words from j on. */
+/* Align words: element i * (bad words + 1) + j of the result is the smallest number of words that
+ * differ between the good words from i on and the bad words from j on. */
 static const size_t *align(const struct tokenized *good, const struct tokenized *bad,
                            struct arena *arena, struct err *err)
 {
@@ -363,7 +365,8 @@ int score_pair_report(struct report *report, const struct score_view *view,
 
 /* --- rows by their keys ----------------------------------------------------------------------- */
 
-/* Join keys to a name, "reduced, verb", without missing ones. NULL with `err`. */
+/* Join the keys of a row to a name, such as "reduced, verb", and leave out missing keys. NULL with
+ * `err`. */
 static const char *name_of(const char *const *keys, size_t count, struct arena *arena,
                            struct err *err)
 {

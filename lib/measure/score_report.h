@@ -40,7 +40,7 @@ struct score_text {
         long long number;
         size_t first, count;                   /* range of tokens in the text */
         const struct identity_column *columns; /* [column_count] columns of a table of words; NULL:
-                                                * none */
+                                                * the words are not from a table */
         size_t column_count;
     } * parts;
     const struct score_region *bad_parts; /* [part_count] for a minimal pair, the regions of the bad
@@ -82,7 +82,8 @@ struct score_total {
                                * "are/is" */
     const char *const *keys;  /* [key_count] values of the key columns; NULL: missing */
     const char *bad;          /* bad text of one pair; the last key is the good text */
-    long long number;         /* number of the text or of the region; COLUMN_MISSING: none */
+    long long number;         /* number of the text or of the region; COLUMN_MISSING: it has no
+                               * number */
     size_t part;              /* index of the region in the text or, if words are rows of a table,
                                * of the row */
     size_t position, earlier; /* `position`: a word's index in its region; `earlier`: number of
@@ -99,7 +100,7 @@ struct score_total {
                             * likelier; a tie counts 0.5 */
     struct score_total *lines; /* [line_count] the total of each model or condition */
     size_t line_count;
-    size_t next; /* number, from 1, of the row to show after this one; 0: none */
+    size_t next; /* number, from 1, of the row to show after this one; 0: this is the last row */
 };
 
 /* Return the total of `count` tokens from `first` on, without keys. */
@@ -133,7 +134,7 @@ struct score_totals {
                           * they have one factor */
     struct score_total *rows;
     size_t count, first; /* `count`: number of rows; `first`: number, from 1, of the row to show
-                          * first; 0: none */
+                          * first; 0: there are no rows */
     size_t most;         /* maximum number of rows; 0: no maximum, and each total adds a row */
     struct hash_index found;
     const struct text_with_source *pair; /* the text of all totals; NULL: totals of several texts */

@@ -133,7 +133,7 @@ static int features_promoted(struct likely *best, const struct feature_plan *pla
 /* The features of a text that are shown, each once, and their promoted tokens in words. */
 struct shown_features {
     const struct feature_plan *plan;
-    uint32_t *ids; /* [count] ascending */
+    uint32_t *ids; /* [count] numbers of the features, ascending */
     const char **promoted;
     size_t count;
 };

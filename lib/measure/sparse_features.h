@@ -20,7 +20,7 @@ struct feature_plan {
     const size_t *listed; /* [listed_count] features to show at every token; NULL: the `top`
                            * largest */
     size_t listed_count;
-    size_t promoted; /* number of promoted tokens to name for each feature; 0: none */
+    size_t promoted; /* number of promoted tokens to name for each feature; 0: name no tokens */
     bool dense;      /* true: make an array [tokens, features], not the table */
 };
 

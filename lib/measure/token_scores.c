@@ -44,7 +44,8 @@ struct scored_piece {
     atomic_bool unsound; /* true if some logits are not finite */
 };
 
-/* Check the logits here: when `see` reads the row, it is still in the processor's cache. */
+/* Check that the logits of a row are finite, then call `see`, which reads them while they are still
+ * in the processor's cache. */
 static void see_row(void *context, size_t row, size_t thread)
 {
     struct scored_piece *piece = context;
@@ -142,7 +143,7 @@ struct score_reading {
     struct score_target *targets; /* [target_count] in the order of their windows */
     size_t target_count;
     struct matrix rows;            /* [target_count, C] the row that predicts each target */
-    size_t filled;                 /* rows filled so far */
+    size_t filled;                 /* number of `rows` that are filled so far */
     struct text_templates special; /* special tokens of a masked model */
     size_t best_count;             /* largest best_count of any text */
     struct likely *best;           /* [target_count, best_count] most likely tokens; they outlive
@@ -222,7 +223,8 @@ static bool is_special(const struct text_templates *special, uint32_t id)
     return found;
 }
 
-/* Add the next copy of a text to the pass, with a masked token; or the text with its own masks. */
+/* Add to the pass the next copy of a text, with one token masked (with within_word, also the later
+ * tokens of its word); or, if the text has mask tokens, the text as it is. */
 static int add_copy(struct score_reading *reading, struct err *err)
 {
     const struct text_with_source *pair = &reading->asked->pairs[reading->text];

@@ -24,7 +24,8 @@ struct token_score {
     float entropy;             /* entropy of the distribution that predicts this token, in nats;
                                 * NaN: no score */
     size_t rank;               /* rank of the token, from 1, the most likely; 0: no score */
-    const struct likely *best; /* [best_count] the most likely first; NULL: none */
+    const struct likely *best; /* [best_count] the most likely tokens, the most likely first; NULL:
+                                * not computed */
     float begin;               /* with `begins`: log-probability that a token of `begins` is at this
                                 * position */
 };
@@ -48,9 +49,9 @@ struct scoring {
     bool ends;         /* also compute the entropy of the prediction after a text */
     size_t context;    /* maximum number of tokens in a window; 0: texts are read whole */
     size_t stride;
-    const bool *begins; /* [V] tokens that begin a word; NULL: none. A word ends where one of these
-                         * comes next; the probability of that moves from the first token of a word
-                         * to the last token of the word before */
+    const bool *begins; /* [V] true for tokens that begin a word; NULL: `begin` is not computed. A
+                         * word ends where one of these comes next; the probability of that moves
+                         * from the first token of a word to the last token of the word before */
 };
 
 /* True if a text has mask tokens that a masked model is to fill in. */

@@ -27,7 +27,8 @@ struct weight_unit {
     int layer;
     bool of_source, is_all;
     struct weight_sums sums;
-    double kl, surprisal; /* sums over rows of logits */
+    double kl, surprisal; /* `kl`: KL divergence, summed over `rows` tokens; `surprisal`: rise of
+                           * the surprisal, summed over `predicted` tokens */
     size_t rows, predicted, same;
 };
 

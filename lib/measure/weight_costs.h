@@ -22,9 +22,9 @@ struct weight_costs_plan {
     const struct text_with_source *pairs;
     size_t pair_count;
     const struct selection *selection;    /* layers whose cost is measured */
-    const struct progress_sink *progress; /* counts passes; NULL: none */
-    bool draws;                           /* also add matrices for figures; data output has no such
-                                           * matrices */
+    const struct progress_sink *progress; /* counts passes; NULL: progress is not reported */
+    bool draws;                           /* true (for pictures): also report the matrices of
+                                           * distances and costs */
 };
 
 /* Refuse models whose tensors have other names or shapes. */

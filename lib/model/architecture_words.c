@@ -292,8 +292,8 @@ static void write_layer(struct buf *out, const struct config *c)
                    config_own_layers(c, c->n_layer));
 }
 
-/* Write the number of copies of the residual stream: "4 of the stream: layers work on copy 0,
- * predict all and correct them". */
+/* Write how many copies of the residual stream the model has, and how layers use them: "4 of the
+ * stream: layers work on copy 0, predict all and correct them". Write nothing if it has none. */
 static void write_copies(struct buf *out, const struct config *c)
 {
     if (c->copies.count)
@@ -301,8 +301,8 @@ static void write_copies(struct buf *out, const struct config *c)
                    c->copies.count, c->copies.active);
 }
 
-/* Write the share of gates that become 0 in each MLP: "0.95 in layer 0, 0.95 in layer 1 of the
- * gates". */
+/* Write the share of gates that become 0 in the MLP of each layer, such as "0.95 in layer 0, 0.95
+ * in layer 1 of the gates". */
 static void write_sparsity(struct buf *out, const struct config *c)
 {
     for (size_t i = 0; i < c->n_layer && i < CONFIG_FLAGS_MAX; i++)

@@ -103,7 +103,7 @@ static int open_index(struct checkpoint *checkpoint, struct err *err)
     if (json_unique_keys(map, err) || list_shards(checkpoint, map, err))
         goto named;
     if (open_shards(checkpoint, err))
-        goto done; /* the message names the shard */
+        goto done; /* the message already names the shard */
     failed = check_places(checkpoint, map, err);
 named:
     if (failed)
@@ -217,8 +217,8 @@ static int check_entry(const struct safetensors_entry *entry, const struct famil
 }
 
 /* Find a tensor by its name with the family's prefix, or with only the last parts of the prefix, as
- * in files of a model without a head. The file may also have a wrapper before the name or after the
- * prefix, or, for some classifiers, "transformer." in place of the prefix. */
+ * in files of a model without a head. The file may also have names->wrapper before the name or
+ * after the prefix, or "transformer." in place of the prefix, as for some classifiers. */
 static struct found_tensor find_in_wrapper(const struct checkpoint *checkpoint, const char *name,
                                            const struct family_names *names)
 {
@@ -313,7 +313,7 @@ static void find_tables(const struct checkpoint *checkpoint, struct config *conf
         config->family = family;
 }
 
-/* Find a classifier by the names of its tensors, and give it to the config; false: the file has
+/* Find a classifier by the names of its tensors, and set it in the config; false: the file has
  * none. The last matrix of a classifier has a row for each class, and is not tied to the
  * embedding. */
 static bool find_classes(const struct checkpoint *checkpoint, struct config *config)
@@ -418,8 +418,8 @@ void checkpoint_settle(const struct checkpoint *checkpoint, struct config *confi
 
 enum { CUTS = 3 };
 
-/* Find the entry of a slot's tensor, as one that can be changed; NULL: the file has no such
- * tensor. */
+/* Find the entry of a slot's tensor, and return it as one that the caller may change; NULL: the
+ * file has no such tensor. */
 static struct safetensors_entry *entry_of(struct checkpoint *checkpoint,
                                           const struct config *config, struct slot slot)
 {
@@ -519,8 +519,8 @@ struct misfit {
     struct err *err;
 };
 
-/* Set *layout to the layout of the tensor if config.json had the value that the trial gives to a
- * key. Rank 0: there would be no such tensor. */
+/* Set *layout to the layout that the tensor would have if config.json had the value that the trial
+ * gives to a key. layout->rank becomes 0 if there would be no such tensor. */
 static int layout_of(struct family_layout *layout, const struct misfit *misfit,
                      const struct json *root, struct family_trial *trial)
 {
@@ -556,8 +556,8 @@ static int layout_of(struct family_layout *layout, const struct misfit *misfit,
     return err_if(failed || !slots);
 }
 
-/* Whether the tensor would have another layout if the key that the trial tries had another
- * value. */
+/* Whether the tensor's layout would differ from `usual` if config.json had another value of the key
+ * that the trial is about. */
 static bool decides(const struct misfit *misfit, const struct json *root,
                     struct family_trial *trial, const struct family_layout *usual)
 {
@@ -693,10 +693,10 @@ static long layer_in(const char *name, const struct config *config, bool of_enco
     return *name >= '0' && *name <= '9' ? strtol(name, NULL, 10) : -1;
 }
 
-/* Whether a tensor is known to be ignored: it belongs to a layer for multi-token prediction or to
- * the part for images or audio, is a mask, an index or frequencies of an older file, a copy of a
- * table, an unused tensor of keys, a tied unembedding, another head of an encoder, or a bias of
- * logits that this model does not compute. */
+/* Whether a tensor is ignored on purpose: it belongs to a layer for multi-token prediction or to a
+ * module for images or audio, is a mask, an index or frequencies of an older file, a copy of a
+ * table, an unused tensor of keys, values or copies of the stream, a tied unembedding, another head
+ * of an encoder, or a bias of logits that this model does not compute. */
 static bool is_no_parameter(const char *name, const struct config *config)
 {
     static const char *const endings[] = {".attention.bias",      ".attention.masked_bias",

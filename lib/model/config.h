@@ -24,7 +24,8 @@ enum {
     CONFIG_ENDS_MAX = 8,       /* maximum number of end-of-text tokens, and of banned tokens */
     EXPERTS_MAX = 1024,        /* maximum number of experts in a layer */
     COPIES_MAX = 16,           /* maximum number of copies of the residual stream (AltUp) */
-    PRODUCT_FACTORS_MAX = 10,  /* size of product_factors.list, with the element that ends it */
+    PRODUCT_FACTORS_MAX = 10,  /* size of product_factors.list, including the element that ends
+                                * it */
 };
 
 /* Kinds of sublayers (layer.h). SUBLAYER_ATTEND_SOURCE is cross-attention to the source text;
@@ -37,7 +38,7 @@ enum sublayer_kind {
     SUBLAYER_KINDS
 };
 
-/* Which linear layers have a bias. */
+/* The linear layers that have a bias, as bits. */
 enum config_bias {
     BIASED_QKV = 1,
     BIASED_OUT = 2,
@@ -46,7 +47,7 @@ enum config_bias {
     BIASED_TRANSFORM = 16, /* the dense layer before the logits */
     BIASED_EXPERTS = 32,   /* experts, except the shared expert */
     BIASED_DOWN = 64,      /* only the second linear layer of the MLP */
-    BIASED_MIXER_IN = 128, /* the input layer of mixers */
+    BIASED_MIXER_IN = 128, /* the input projection of mixers */
     BIASED_MIXER_OUT = 256,
     BIASED_CONVOLUTION = 512,
     BIASED_ALL = 7
@@ -63,8 +64,9 @@ enum model_end {
     END_STREAM,        /* nothing: the residual stream is the output */
 };
 
-/* Which logits are a classifier's answer: the logits of the first token, the mean of all tokens (it
- * replaces the logits of each token), the logits of the last token, or the logits of each token. */
+/* Which logits are a classifier's answer: the logits of the first token, the mean of the logits of
+ * all tokens (it replaces the logits of each token), the logits of the last token, or the logits of
+ * each token. */
 enum class_answer { ANSWER_OF_FIRST, ANSWER_OF_MEAN, ANSWER_OF_LAST, ANSWER_OF_EACH };
 
 /* Properties of single layers, as bits. */
@@ -107,16 +109,18 @@ struct stream_copies {
                            * read it */
 };
 
-/* Lower limit of a copy's mean square, where the copy is scaled to the mean square of another
- * copy. */
+/* Where a copy is scaled to the mean square of another copy, its own mean square is taken to be at
+ * least this. */
 #define COPY_LEAST_SQUARE 1e-5
 
 /* The bias that is added to scores. It depends on the key's position or its distance from the
  * query. */
 enum score_bias {
     NO_BIAS,
-    BIAS_ALIBI,          /* slope · position of the key, after the scale (Press et al., 2021) */
-    BIAS_ALIBI_ROUNDED,  /* ALiBi in bf16, added before the scale (Falcon) */
+    BIAS_ALIBI,          /* slope · position of the key, added to the scaled score (Press et al.,
+                          * 2021) */
+    BIAS_ALIBI_ROUNDED,  /* ALiBi rounded to bf16, added to the score before it is scaled
+                          * (Falcon) */
     BIAS_ALIBI_FROM_END, /* slope · (position of the key - position of the last key) (MPT) */
     BIAS_ALIBI_APART,    /* - slope · distance, in both directions (JinaBERT) */
     BIAS_BUCKETS,        /* a learned number for each range of distances, from a table (T5) */
@@ -126,8 +130,10 @@ enum score_bias {
 
 /* BIAS_DISENTANGLED: which products are added, and how the vectors of distances are made. */
 enum bias_terms {
-    TERM_KEYS = 1,    /* queries times keys that are made from the distance vectors */
-    TERM_QUERIES = 2, /* keys times queries that are made from the distance vectors */
+    TERM_KEYS = 1,    /* products of queries with keys that are computed from the distance
+                       * vectors */
+    TERM_QUERIES = 2, /* products of keys with queries that are computed from the distance
+                       * vectors */
     TERM_LOG = 4,     /* large distances share vectors, in ranges that grow logarithmically */
     TERM_SHARED = 8,  /* distance vectors are multiplied by the query and key matrices of tokens;
                        * without this bit, by matrices of their own */
@@ -175,15 +181,15 @@ struct mixture {
     size_t groups, chosen_groups;
     enum router router;
     float factor;      /* weights are multiplied by it; 0: weights are not multiplied */
-    float near;        /* ROUTER_ONE_BY_ONE: logits are near each other up to this relative
-                        * difference */
-    bool renormalised; /* weights are divided by their sum, but at least by `least` */
+    float near;        /* ROUTER_ONE_BY_ONE: a logit is near the largest one if their relative
+                        * difference is at most this */
+    bool renormalised; /* weights are divided by their sum plus `more`, but at least by `least` */
     float least;
-    float more;       /* added to the sum of weights before they are divided by it */
+    float more;       /* number that is added to the sum by which the weights are divided */
     bool corrected;   /* a learned vector [experts] is added to scores when experts are chosen, but
                        * not to their weights */
-    bool two_best;    /* a group's score is the sum of the scores of its two best experts; else the
-                       * score of its best expert */
+    bool two_best;    /* a group's score is the sum of the scores of its two best experts; else it
+                       * is the score of its best expert */
     bool shared_gate; /* the shared expert's output is multiplied by a number that is computed for
                        * each token */
     bool router_bias;
@@ -235,7 +241,7 @@ struct mixer {
     float step_least, step_most;
     enum mixer_strength strength;
     bool skip;        /* v times a learned number of its head is added to the context */
-    enum gate gate;   /* the function of the gate, by which the context is multiplied */
+    enum gate gate;   /* function that is applied to the gate by which the context is multiplied */
     size_t gate_rank; /* channels of the narrow vector from which the gate is computed; 0: the gate
                        * has no narrow vector */
     bool gate_first;  /* the context is multiplied by the gate before its norm, not after it */
@@ -288,11 +294,12 @@ static inline size_t mixer_kept(const struct mixer *m)
     return mixer_state(m) + (m->taps ? m->taps - 1 : 0) * mixer_convolved(m);
 }
 
-/* Factors of some kinds of products: `factor` multiplies a product before its bias is added, `bias`
- * multiplies this bias. */
+/* Factors of the products with some matrices: `factor` multiplies a product before its bias is
+ * added, `bias` multiplies this bias. */
 struct product_factors {
     struct product_factor {
-        unsigned char branch, slot; /* kind of product: see parameter_table.h */
+        unsigned char branch, slot; /* the products with the matrix of this slot in this branch
+                                     * (parameter_table.h) */
         float factor, bias;
     } list[PRODUCT_FACTORS_MAX]; /* ends with an element whose factor is 0 */
 };
@@ -335,7 +342,7 @@ struct config {
     size_t d_out;           /* MODEL_ATTENTION: columns of W_O */
     size_t n_inner;         /* hidden channels of the MLP */
     enum activation activation;
-    struct wide_heads wide;            /* heads of layers with LAYER_WIDE */
+    struct wide_heads wide;            /* the sizes of the heads in layers with LAYER_WIDE */
     unsigned inners[CONFIG_FLAGS_MAX]; /* hidden channels of each layer's MLP; 0: n_inner */
     /* given: channels of an extra input that each layer reads for each token (0: layers have no
      * extra input); given_rows: rows of the table with these inputs. */
@@ -346,8 +353,8 @@ struct config {
     struct stream_copies copies;
     size_t laurel;                    /* channels of the low-rank branch (LAuReL) parallel to
                                        * attention; 0: there is none */
-    float sparsity[CONFIG_FLAGS_MAX]; /* share of the gates of each layer's MLP that become 0; 0:
-                                       * none are changed */
+    float sparsity[CONFIG_FLAGS_MAX]; /* share of the gates of each layer's MLP that become 0; 0: no
+                                       * gate is changed */
     size_t n_borrowing;     /* the last n_borrowing layers read the keys and values of earlier
                              * layers */
     size_t n_encoder_inner; /* hidden channels of the encoder's MLPs; 0: n_inner */
@@ -357,21 +364,22 @@ struct config {
     bool xielu;             /* the activation is xIELU, with learned parameters in each layer;
                              * `activation` is not used */
     float embedding_scale;  /* token embeddings are multiplied by it */
-    bool drops_masks;       /* masked tokens have an embedding of 0 (embed_rule.drops_masks in
+    bool drops_masks;       /* mask tokens have an embedding of 0 (embed_rule.drops_masks in
                              * layer.h) */
     long long mask_id;      /* the token id of a mask, if `drops_masks` */
-    bool sinusoids;         /* positions are sinusoidal; else learned, if the model has any */
+    bool sinusoids;         /* position embeddings are sinusoidal; else they are learned, or there
+                             * are none */
     enum sines sines;       /* the order of sines and cosines in sinusoidal positions */
     float epsilon;          /* epsilon of the norms */
     enum block_style style;
     bool final_norm;     /* there is a norm after the last layer */
-    float scale;         /* scale of the scores */
-    bool scale_by_layer; /* scores are also divided by the layer's number, from 1 */
-    bool tied;           /* the unembedding is tied to the embedding */
+    float scale;         /* products of queries and keys are multiplied by it */
+    bool scale_by_layer; /* scores are also divided by the layer's number, counted from 1 */
+    bool tied;           /* the unembedding matrix is the token embedding */
     bool lacks_unembed;  /* not tied, but the file has no unembedding, so the token embedding is
                           * used */
-    bool causal;         /* a query attends to itself and earlier tokens */
-    bool cross;          /* queries attend to a second text, the source */
+    bool causal;         /* a query attends only to its own token and earlier ones */
+    bool cross;          /* there is cross-attention: queries attend to a second text, the source */
     /* queries, keys and values are projections of the input; else they are the input itself */
     bool projections;
     bool out_proj;               /* false: the output is the concatenated heads */
@@ -384,12 +392,14 @@ struct config {
     size_t position_offset;      /* row of the table of positions for the first token */
     bool counted;                /* positions count only tokens that are not padding */
     long long padding_id;        /* id of the padding token, if `counted` */
-    size_t n_segments;           /* rows of the table of segments; 0: none */
+    size_t n_segments;           /* rows of the table of segment embeddings; 0: there is no such
+                                  * table */
     /* Layers that share parameters: n_group groups of group_layers layers; each group runs several
      * times. 0: layers share no parameters. */
     size_t n_group, group_layers;
     bool embedding_norm; /* the sum of the embeddings is normed */
-    bool adds_twice;     /* the output of attention is norm(x + attention(x)) */
+    bool adds_twice;     /* attention adds norm(x + attention(x)) to the stream x, not
+                          * attention(x) */
     bool own_tables;     /* the encoder has its own table of positions and its own norm of
                           * embeddings */
     bool rms;            /* norms are RMS norms; else layer norms */
@@ -404,20 +414,23 @@ struct config {
     struct mixture mixture;
     struct mixer mixer;
     struct head_norm head_norm;
-    enum gate head_gate;        /* function of the gate by which attention's context is multiplied,
-                                 * channel by channel */
+    enum gate head_gate;        /* function that is applied to the gate by which attention's context
+                                 * is multiplied, channel by channel */
     size_t latent_q, latent_kv; /* channels of the narrow vector from which queries (latent_q), or
                                  * keys and values (latent_kv), are computed; 0: they are computed
                                  * from the layer's input */
     float clip;                 /* queries, keys and values are limited to [-clip, clip]; 0: no
                                  * limit */
-    bool differs;               /* two heads make one context: head_rule.differ (layer.h) */
+    bool differs;               /* heads h and h + H/2 compute one context together: see
+                                 * head_rule.differ (layer.h) */
     enum score_bias score_bias;
     unsigned short bias_buckets; /* BIAS_BUCKETS: rows of the table of biases; BIAS_DISENTANGLED:
                                   * half the rows of the table of distance vectors */
-    unsigned short bias_reach;   /* distances from this on all have the same bias */
+    unsigned short bias_reach;   /* all distances of at least this many tokens in one direction have
+                                  * the same bias */
     unsigned char bias_terms;    /* BIAS_DISENTANGLED: bits of enum bias_terms */
-    bool bias_by_layer;          /* each layer has its own table; else all layers share one */
+    bool bias_by_layer;          /* each layer has its own table of biases; else all layers share
+                                  * one */
     struct rotary rotary, rotary_local;
     size_t window;
     bool sinks;                 /* the softmax of each head has an additional score, a learned
@@ -446,8 +459,10 @@ struct config {
     enum activation class_activation;    /* activation of the dense layer before the classes, where
                                           * config.json names it */
     double initializer_range;            /* standard deviation of initial weights */
-    char unread[CONFIG_UNREAD_BYTES];    /* keys of config.json that were not read (family.h) */
-    struct mechanism mechanism;          /* how options change attention; all zero: they do not */
+    char unread[CONFIG_UNREAD_BYTES];    /* keys of config.json that were not read and may have an
+                                          * effect (family.h) */
+    struct mechanism mechanism;          /* how options change attention; all fields 0: they do not
+                                          * change it */
     struct description *description; /* the layers (layer.h), which config_describe makes from all
                                       * other fields; NULL before this call */
 };
@@ -512,7 +527,7 @@ static inline size_t config_word_width(const struct config *config)
     return config->n_word ? config->n_word : config->n_embd;
 }
 
-/* Channels of the output of an attention layer. */
+/* The number of channels of the output of an attention layer. */
 static inline size_t config_out_width(const struct config *config)
 {
     size_t alone = config->out_proj ? config->d_out : config->n_head * config->d_v;

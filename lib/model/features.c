@@ -5,7 +5,8 @@
 
 #include "base/buf.h"
 
-/* Sets of purposes, as bits 1 << purpose, for the column of supported purposes. */
+/* Sets of purposes, as bits 1 << purpose. Each feature of the table has the set of purposes that
+ * support it. */
 enum {
     PASS = 1 << TO_RUN, /* running a model, and all commands that need only the values of a pass */
     TRAIN = 1 << TO_TRAIN,

@@ -16,7 +16,7 @@
 enum purpose {
     TO_RUN,
     FOR_GRADIENTS,
-    FOR_SCORES, /* the parts of attention scores */
+    FOR_SCORES, /* splitting attention scores into parts of the query's and the key's stream */
     TO_EXPLAIN,
     TO_ATTRIBUTE,
     TO_PATCH,

@@ -90,7 +90,7 @@ static struct score_rule make_score(const struct config *c, const struct head_ru
     };
     rule.scale = rule.base_scale;
     if (rule.kind == ATTENTION_SPARSE && branch == BRANCH_CROSS)
-        rule.kind = ATTENTION_DENSE; /* patterns are only for self-attention */
+        rule.kind = ATTENTION_DENSE; /* sparse patterns apply only to self-attention */
     if (rule.kind == ATTENTION_SPARSE)
         rule.pattern = &m->pattern;
     if (score_bends(&rule))
@@ -174,7 +174,8 @@ static struct sublayer make_given(const struct config *c)
     };
 }
 
-/* Make the low-rank branch: (x + y + norm(y · A · B)) / √2, where y is the input of attention. */
+/* Make the sublayer of the low-rank branch, which computes (x + y + norm(y · A · B)) / √2, where y
+ * is the input of attention. */
 static struct sublayer make_laurel(const struct config *c)
 {
     return (struct sublayer){

@@ -52,10 +52,12 @@ struct head_rule {
     float clip;                  /* q, k and v are limited to [-clip, clip]; 0: no limit */
     bool no_out;                 /* there is no output projection: the output is the contexts of all
                                   * heads, side by side */
-    enum gate gate;              /* the function of the gate by which the context is multiplied */
-    /* 0: each head has its own context. Otherwise heads h and h + H/2 make one context: (weights of
-     * head h - lambda · weights of head h + H/2) · the values of both heads, side by side. This
-     * context is normed, and multiplied by 1 - differ. lambda is `differ` plus a learned number. */
+    enum gate gate;              /* function that is applied to the gate by which the context is
+                                  * multiplied */
+    /* If it is 0, each head has its own context. Otherwise heads h and h + H/2 make one context:
+     * (weights of head h - lambda · weights of head h + H/2) · the values of both heads, side by
+     * side. This context is normed, and multiplied by 1 - differ. lambda is `differ` plus a learned
+     * number. */
     float differ;
 };
 
@@ -138,18 +140,21 @@ struct sublayer {
     bool norm_before;    /* the input goes through a norm */
     bool norm_out;       /* the output is normed before it is added */
     bool adds_twice;     /* norm_out norms the sum of stream and output, not the output alone */
-    bool norm_after;     /* the sum is normed, and the result is the new stream */
+    bool norm_after;     /* the sum of stream and output is normed, and the result is the new
+                          * stream */
     bool adds_to_normed; /* the output is added to the normed input, not to the stream (BLOOM) */
     bool replaces;       /* there is no residual connection: the output replaces the stream */
-    bool adds_input;     /* the sublayer's input is added to the sum as well */
-    bool scales;         /* the sum is multiplied by a learned number of the layer */
+    bool adds_input;     /* the sublayer's input is added to the sum of stream and output as well */
+    bool scales;         /* the sum of stream and output is multiplied by a learned number of the
+                          * layer */
     bool corrects, spreads;
     float factor;     /* the output is multiplied by it before it is added */
-    float sum_factor; /* the sum is multiplied by it */
+    float sum_factor; /* the sum of stream and output is multiplied by it */
     /* Ids of sites, without the branch. SITE_EMBEDDING: the sublayer has no such site. */
     enum site at_input, at_out, at_out_norm;
-    enum site at_sum[3], at_after[3]; /* at_sum: sites of the stream before the norm of norm_after;
-                                       * at_after: sites of the stream after this norm */
+    enum site at_sum[3], at_after[3]; /* at_sum: sites of the stream before the norm that follows if
+                                       * norm_after is true; at_after: sites of the stream after
+                                       * this norm */
     struct head_rule head;
     struct score_rule score;
     struct mlp_rule mlp;
@@ -164,11 +169,11 @@ static inline enum site_branch sublayer_outside(const struct sublayer *sublayer)
 }
 
 /* A layer runs `count` sublayers. The sublayers from `count` to `all` - 1 have parameters, but
- * --without leaves them out. Norms that --without leaves out stay in the list, since the pass still
- * announces their sites. */
+ * --without leaves them out. Norms that --without leaves out stay in the list, since their sites
+ * still have values in the pass. */
 struct layer {
     size_t count, all;
-    const struct sublayer *sublayers; /* [all] */
+    const struct sublayer *sublayers; /* [all] in the order in which they run */
 };
 
 /* Return the MLP, the attention or the mixer that a layer runs in a branch (a mixer is always in
@@ -204,7 +209,7 @@ struct embed_rule {
     size_t first;      /* row of the table of positions for the first token */
     bool counted;      /* positions count only tokens that are not padding */
     long long padding; /* the token id of padding; its row of the table is `first` - 1 */
-    size_t segments;   /* rows of the table of segments; 0: none */
+    size_t segments;   /* rows of the table of segment embeddings; 0: there is no such table */
     /* given: channels of the extra input that each layer reads for each token (0: layers have no
      * extra input); given_rows: rows of the table with these inputs. */
     size_t given, given_rows;
@@ -229,7 +234,7 @@ struct unembed_rule {
                          * SLOT_TRANSFORM_NORM */
     bool first_only;    /* the dense layer reads only the first token: a pooler */
     bool mean;          /* for each token, the dense layer reads the mean of all tokens */
-    bool bias;          /* there is a bias of the logits */
+    bool bias;          /* a bias is added to the logits */
     size_t logits;      /* number of logits: size of the vocabulary, or number of classes */
     float divisor, cap; /* a logit is divided by `divisor`, then becomes cap · tanh(logit / cap); 0:
                          * this step is left out */
@@ -243,8 +248,8 @@ struct unembed_rule {
 struct stack {
     enum site_branch branch;
     size_t width, layers, heads; /* heads: maximum number of heads in any layer */
-    const struct layer *layer;   /* [layers] */
-    struct head_rule head;       /* sizes of heads where a layer has no attention */
+    const struct layer *layer;   /* [layers] in the order in which they run */
+    struct head_rule head;       /* the head rule for layers that have no attention */
     struct stream_copies copies;
     struct embed_rule embed;
     struct unembed_rule unembed;
@@ -309,8 +314,8 @@ static inline const struct sublayer *attention_of(const struct config *config,
 /* The attention of the first layer that has attention in a branch; NULL: no layer has any. */
 const struct sublayer *first_attention(const struct config *config, enum site_branch branch);
 
-/* The head rule of a layer's attention in a branch's stack. If the stack has no layers, the rule of
- * the text's first layer; if the layer has no attention, the rule in stack->head. */
+/* The head rule of a layer's attention in a branch's stack. If the stack has no layers, it is the
+ * rule of the text's first layer; if the layer has no attention, it is stack->head. */
 const struct head_rule *stack_head(const struct config *config, enum site_branch branch,
                                    size_t layer);
 

@@ -10,7 +10,8 @@
 #include "model/layer.h"
 
 enum {
-    SIZE_MAX_GIVEN = 100000000, /* maximum of numbers in --attention; no text has so many tokens */
+    SIZE_MAX_GIVEN = 100000000, /* maximum value of a number in --attention, except a seed; no text
+                                 * has so many tokens */
     SCALE_MAX = 1000000,
 };
 

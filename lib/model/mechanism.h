@@ -48,7 +48,7 @@ enum scale_method {
     SCALE_NUMBER,
 };
 
-/* Modules that --without can leave out. Without norms, a norm returns its input. */
+/* Modules that --without can leave out. A norm that is left out returns its input. */
 enum block_module { BLOCK_MLP, BLOCK_NORM, BLOCK_RESIDUAL, BLOCK_POSITIONS, BLOCK_MODULES };
 
 struct mechanism {
@@ -75,7 +75,7 @@ static inline bool mechanism_lacks(const struct mechanism *mechanism, enum block
     return mechanism->without >> module & 1;
 }
 
-/* Refuse settings that exclude each other or contradict the model (usage errors), and settings that
+/* Refuse options that exclude each other or contradict the model (usage errors), and options that
  * are not supported for the model, such as --attention linear with ALiBi. */
 int mechanism_check(const struct mechanism *mechanism, const struct config *config,
                     struct err *err);
@@ -88,8 +88,8 @@ struct attention_kind_row {
     const char *numbers; /* what help shows after the name and a colon, such as "W"; NULL: the kind
                           * has no number */
     enum attention_kind kind;
-    size_t offset; /* byte offset in struct mechanism of the field that gets the number, or 1 if the
-                    * kind has no number; 0: the kind sets no field */
+    size_t offset; /* offset in bytes, in struct mechanism, of the field that is set to the number
+                    * or, if the kind has no number, to 1; offset 0: no field is set */
     const char *about;
 };
 

@@ -57,7 +57,7 @@ static int list_tensors(struct new_model *new_model, struct err *err)
         slot_list(slots, sizeof *slots, &new_model->config);
     for (size_t i = 0; i < 2 * count && !failed; i++) {
         struct slot slot = slots[i % count];
-        /* tensors of the ends of the model come after the tensors of layers */
+        /* tensors that are used after the last layer come after the tensors of layers */
         bool is_after = slot.layer < 0 && slot.id >= SLOT_FINAL_NORM;
         failed = is_after == (i >= count) && add_tensor(new_model, slot, err);
     }
@@ -65,8 +65,8 @@ static int list_tensors(struct new_model *new_model, struct err *err)
     return err_if(failed);
 }
 
-/* Make the header of model.safetensors. For most models it names PyTorch as the format, because
- * transformers refuses files without it. */
+/* Make the header of model.safetensors. For models that transformers can open it names PyTorch as
+ * the format, because transformers refuses files without it. */
 static int make_header(struct buf *header, const struct new_model *new_model, struct err *err)
 {
     static const struct safetensors_note note = {"format", "pt"};
@@ -241,7 +241,8 @@ static int make(struct new_model *new_model, const char *name, const struct buf 
         const struct new_model_tensor *tensor = &new_model->tensors[i];
         int id = tensor->slot.id;
         bool scale = id == SLOT_FINAL_NORM || id == SLOT_NORM_1 || id == SLOT_NORM_2;
-        /* these norms' scales are near 1; all other numbers are near 0 */
+        /* the scales of the norms of layers and of the final norm are near 1, all other numbers
+         * near 0 */
         rng_fill_uniform(tensor->data, tensor->count, (uint32_t)i, scale ? 1.0f : 0.0f, SPREAD);
     }
     return 0;

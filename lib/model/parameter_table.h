@@ -17,7 +17,7 @@
 
 enum slot_id {
     SLOT(NONE),
-    SLOT(TOKENS), /* embeddings [V, C or n_word] */
+    SLOT(TOKENS), /* token embeddings [V, C] or, if config.n_word is not 0, [V, n_word] */
     SLOT(POSITIONS),
     SLOT(SEGMENTS),
     SLOT(EMBED_NORM),
@@ -42,7 +42,7 @@ enum slot_id {
     SLOT(TRANSFORM_NORM),
     SLOT(DISCRIMINATOR), /* the dense layer before the discriminator's logit */
     SLOT(DISCRIMINATOR_LOGIT),
-    SLOT(UNEMBED), /* the unembedding [V, C or n_word] */
+    SLOT(UNEMBED), /* the unembedding [V, C] or, if config.n_word is not 0, [V, n_word] */
     SLOT(NORM_1),  /* slots from here on belong to a layer, the slots of its attention first */
     /* Q_DOWN: projection of the input to a narrow vector; Q_DOWN_NORM: norm of this vector; Q_UP:
      * projection of the vector to queries. */
@@ -87,7 +87,7 @@ enum slot_id {
     SLOT(STEP),
     SLOT(STEP_SHIFT),
     SLOT(DECAY),
-    SLOT(BETA), /* projection to the strength b of each token (struct mixer) */
+    SLOT(BETA), /* projection of the input to the strength b of each token (struct mixer) */
     SLOT(SKIP),
     SLOT(OUT_NORM),
     SLOT(NORM_1_POST), /* norm of attention's output */
@@ -122,20 +122,20 @@ enum slot_id {
     SLOT(SHARED_GATE),
     SLOT(SHARED_UP),
     SLOT(SHARED_DOWN),
-    SLOT(SHARED_SWITCH), /* projection to the factor of the shared expert's output */
+    SLOT(SHARED_SWITCH), /* projection of the input to the gate of the shared expert's output */
     SLOT(NORM_2_POST),
     /* Slots from here on exist only in layers of the text. LAYER_SCALE: a number by which the
      * stream is multiplied. */
     SLOT(LAYER_SCALE),
-    /* COPY_…: parameters of the N copies of the stream. COPY_NORM and COPY_ROUTER make N numbers
-     * for a token; from these, COPY_PREDICT makes N² and COPY_CORRECT makes N. */
+    /* COPY_…: parameters of the N copies of the stream. COPY_NORM and COPY_ROUTER compute N numbers
+     * for a token; from these, COPY_PREDICT computes N² numbers and COPY_CORRECT computes N. */
     SLOT(COPY_NORM),
     SLOT(COPY_ROUTER),
     SLOT(COPY_PREDICT),
     SLOT(COPY_CORRECT),
     SLOT(COPY_SCALE), /* numbers [C] by which the corrected copy is multiplied */
     SLOTS,
-    SLOTS_OF_ENDS = SLOT_NORM_1, /* slots below this belong to no layer */
+    SLOTS_OF_ENDS = SLOT_NORM_1, /* slot ids below this belong to no layer */
     SLOTS_OF_ATTENTION = SLOT_NORM_2,
 };
 

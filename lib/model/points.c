@@ -8,7 +8,7 @@
 
 /* --- the list of a model ---------------------------------------------------------------------- */
 
-/* The state of a walk over a model's sublayers, which lists their points or only counts them. */
+/* The state while a model's sublayers are visited, to list their points or only to count them. */
 struct point_list {
     const struct config *config;
     struct description *made;
@@ -21,8 +21,8 @@ struct point_list {
 };
 
 /* Add a point in the branch and layer of the list. Nothing is added if the site does not exist in
- * this branch or was already added in this layer. If m->is_out the site is only noted as left
- * out. */
+ * this branch or was already added in this layer. If m->is_out the site is only added to
+ * made->left_out. */
 static void add(struct point_list *m, enum site id, struct model_point point)
 {
     const enum site site = SITE_OF(m->branch, id);
@@ -54,8 +54,8 @@ static void put_unreached(struct point_list *m, enum site id, size_t heads, size
             .edit = (unsigned char)edit, .heads = (unsigned)heads, .columns = (unsigned)columns});
 }
 
-/* Add a point with a gradient; in mixers and in attention alone it has none, because no gradients
- * are computed there. */
+/* Add a point with a gradient. In mixers, and in models that are attention alone, it has none,
+ * because no gradients are computed there. */
 static void put(struct point_list *m, enum site id, size_t heads, size_t columns,
                 enum point_edit edit)
 {
@@ -67,7 +67,7 @@ static void put(struct point_list *m, enum site id, size_t heads, size_t columns
                              .columns = (unsigned)columns});
 }
 
-/* Add a point without heads, [T, columns], in a branch; for example, of the stream. */
+/* Add a point with the axes [T, columns] and no heads, such as one of the stream, in a branch. */
 static void put_rows(struct point_list *m, enum site_branch branch, enum site id, size_t columns)
 {
     m->branch = branch;
@@ -432,8 +432,8 @@ bool site_size(size_t *count, const struct config *config, enum site site, size_
     return site_cells(count, site, &extent);
 }
 
-/* A point has an even number. A site that the layer lacks has an odd number, just before the next
- * site that the layer has. */
+/* The key of a point is even. A site that the layer lacks has an odd key, just below the key of the
+ * next site that the layer has. */
 size_t site_order(const struct config *config, enum site site, size_t layer)
 {
     const struct description *made = config->description;

@@ -18,11 +18,11 @@
 enum point_edit {
     EDIT_NOT,
     EDIT_YES,
-    EDIT_DENSE,    /* no edit: this map is only computed by dense attention, and the attention is of
-                    * another kind */
+    EDIT_DENSE,    /* no edit: only dense attention computes this map, and the model has another
+                    * kind of attention */
     EDIT_FOLLOWS,  /* no edit: the value follows from other values of the mixer */
     EDIT_INPUT,    /* no edit: the value is the input of attention itself */
-    EDIT_STREAMS,  /* no edit: the value is made from the site `streams` */
+    EDIT_STREAMS,  /* no edit: the value is computed from the values of the site `streams` */
     EDIT_BORROWED, /* no edit: the layer reads the keys and values of another layer */
 };
 

@@ -35,9 +35,9 @@ static void fill_rows(float *rows, const struct score_rule *rule)
     }
 }
 
-/* T5: the first half of the buckets are for one distance each, the second half for ranges of
- * distances that grow logarithmically. If later keys are visible, the table has a second set of
- * buckets for them. */
+/* T5: each bucket of the first half is for one distance, each bucket of the second half for a range
+ * of distances; these ranges grow logarithmically. If later keys are visible, the table has a
+ * second set of buckets for them. */
 size_t score_bucket(const struct score_rule *rule, long distance)
 {
     size_t buckets = rule->ahead ? rule->buckets / 2 : rule->buckets, exact = buckets / 2;
@@ -120,7 +120,7 @@ static float two_dots(const float *a, const float *b, const float *c, const floa
     return sum;
 }
 
-/* The number in `near` for the distance of a key from a query. */
+/* The number of bias->near for the distance of a key from a query. */
 static float near_of(const struct score_rule *rule, const struct head_bias *bias, size_t query,
                      size_t key)
 {

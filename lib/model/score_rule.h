@@ -28,8 +28,8 @@ struct score_rule {
     size_t heads;     /* number of query heads, from which ALiBi computes its slopes */
     short bias_layer; /* index of the layer with the table of biases, or with the matrices for
                        * distance vectors; -1: all layers share a table */
-    /* For BIAS_BUCKETS and BIAS_DISENTANGLED. buckets: config.bias_buckets; reach: all distances
-     * from this on have the same bias. */
+    /* For BIAS_BUCKETS and BIAS_DISENTANGLED. buckets: config.bias_buckets; reach: all distances of
+     * at least this many tokens in one direction have the same bias. */
     unsigned short buckets, reach;
     unsigned char terms; /* BIAS_DISENTANGLED: bits of enum bias_terms */
     /* Numbers of visible keys before (back) and after (ahead) the query's own position; SIZE_MAX:
@@ -42,7 +42,7 @@ struct score_rule {
     const struct pattern *pattern; /* NULL unless `kind` is ATTENTION_SPARSE */
 };
 
-/* Keys first … end - 1. */
+/* The keys from `first` to `end` - 1. */
 struct key_range {
     size_t first, end;
 };
@@ -78,8 +78,8 @@ struct head_bias {
                          * of `queries` */
 };
 
-/* BIAS_BUCKETS: the row of the table for a distance of a key from the query. All distances from
- * `reach` on have the same row. */
+/* BIAS_BUCKETS: the row of the table for a distance of a key from the query. All distances of at
+ * least `reach` in one direction have the same row. */
 size_t score_bucket(const struct score_rule *rule, long distance);
 
 /* BIAS_BUCKETS: fill `biases` [H, 2 · reach + 1] for all distances from a table [buckets, H].

@@ -85,7 +85,8 @@ static bool is_there(const struct config *config, enum site site, size_t layer)
 }
 
 /* Add a site under a name. If the model lacks item.site, item.other is added in its place; if it
- * lacks both, nothing is added. A NULL name is an earlier lack of memory: -1 is returned. */
+ * lacks both, nothing is added. If `name` is NULL, because there was no memory for it, return
+ * -1. */
 static int put(struct site_names *names, const char *name, struct named_site item, struct err *err)
 {
     uint32_t index = 0;
@@ -198,8 +199,9 @@ static enum site site_of_slot(const struct config *c, struct slot slot)
     return SITE_OF(slot.branch, site);
 }
 
-/* Add the names of modules around a module with parameters: of its parent, which has an attention's
- * or MLP's output, and of the activation of an MLP. */
+/* Add the names of modules near `module`, the module of a slot: of its parent, whose output is that
+ * of the attention or MLP; of the activation of an MLP; and of BERT's attention and
+ * attention.self. */
 static int put_around(struct site_names *names, struct slot slot, const char *module,
                       struct err *err)
 {
@@ -235,7 +237,8 @@ static int put_around(struct site_names *names, struct slot slot, const char *mo
         sum = out = of_mlp ? SITE_LN_2 : SITE_LN_1;
     size_t length = strlen(parent);
     bool is_layer = !length || (parent[length - 1] >= '0' && parent[length - 1] <= '9');
-    if (slot.id == SLOT_UP || is_layer) /* for UP only the activation is added */
+    if (slot.id == SLOT_UP || is_layer) /* the parent is not added for SLOT_UP, since SLOT_DOWN adds
+                                         * it, or if it is the layer itself */
         return 0;
     if (put_in(names, parent, SITE_OF(branch, out), SITE_OF(branch, sum), layer_index, err))
         return -1;
@@ -260,9 +263,8 @@ static int put_modules(struct site_names *names, struct err *err)
     slot_list(slots, sizeof *slots, c);
     static const char scaled_later[] = "granite granitemoe granitemoeshared granitemoehybrid "
                                        "marian falcon_h1"; /* these families scale token embeddings
-                                                            * outside of the module of the table,
-                                                            * whose output is therefore not
-                                                            * scaled */
+                                                            * outside of the embedding module, whose
+                                                            * output is therefore not scaled */
     for (size_t i = 0; i < count; i++) {
         const struct slot slot = slots[i];
         struct named_site item = {.other = SITE_PASS_END,
@@ -371,7 +373,7 @@ static int put_fields(struct site_names *names, struct err *err)
     return err_if((plain && put_in(names, "hook_embed", SITE_EMBEDDING, SITE_PASS_END, 0, err)));
 }
 
-/* Add the names of this program and of TransformerLens. */
+/* Add the names of sites in this program and in TransformerLens. */
 static int put_sites(struct site_names *names, struct err *err)
 {
     static const char lens[] = "blocks.L.";
@@ -554,7 +556,7 @@ bool site_of_name(enum site *site, int *layer, const char *name, size_t size,
     return found;
 }
 
-/* The whole name of a site: with the family's prefix, such as "model.", for a module that is not
+/* The full name of a site: with the family's prefix, such as "model.", for a module that is not
  * part of the head; for other names, unchanged. `index`: index of the name in names->items. */
 static const char *whole_name(const struct site_names *names, size_t index,
                               const struct named_site *n, struct arena *arena, struct err *err)

@@ -93,7 +93,8 @@ static int find_tensors(struct weights *weights, struct hash_table *wanted, stru
     return checkpoint_check_names(&weights->checkpoint, config, wanted, err);
 }
 
-/* The bytes of a parameter in its tensor: of all numbers, or only of its expert or head. */
+/* The bytes of a parameter's tensor or, if the tensor has several experts or heads, of the
+ * parameter's expert or head in it. */
 static const char *part_of(const struct parameter *p)
 {
     const struct safetensors_entry *entry = p->found.entry;

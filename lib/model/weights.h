@@ -60,7 +60,7 @@ int checkpoint_cut_again(struct checkpoint *checkpoint, const struct config *con
                          struct err *err);
 
 /* Find a table of sinusoidal positions in the files, and set *table to it, or to NULL if the files
- * have no such table, which they need not have. */
+ * have none, which is no error. */
 int checkpoint_find_sines(const struct safetensors_entry **table,
                           const struct checkpoint *checkpoint, const struct config *config,
                           int branch, struct err *err);
@@ -98,8 +98,8 @@ int checkpoint_check_finite(const struct checkpoint *checkpoint, struct found_te
 struct attention_weights {
     struct norm norm;
     struct weight q, k, v; /* [C, H·dk], [C, Hkv·dk], [C, Hkv·dv] */
-    struct weight joined;  /* q, k and v in one matrix, as in a file of GPT-2; else a matrix that
-                            * does not exist */
+    struct weight joined;  /* q, k and v in one matrix, as in a file of GPT-2; else weight_exists is
+                            * false for it */
     struct weight out;     /* [H·dv, C] */
     struct norm q_norm, k_norm;
     struct norm post; /* norm of the output */
@@ -125,9 +125,10 @@ struct sublayer_weights {
     struct weight last;
 };
 
-/* How products and norms differ from the file, to try out a mistake (measure/mistakes.h). The
- * change applies to layers from first_layer (of the text, of the encoder) to end_layer - 1; if
- * end_layer is SIZE_MAX also to the last layers, and to weights outside of layers. */
+/* Changes to the products and norms of a model, to try out a mistake (measure/mistakes.h). They
+ * apply to the layers from first_layer[BRANCH_TEXT] or, in the encoder, first_layer[BRANCH_SOURCE]
+ * to end_layer - 1; if end_layer is SIZE_MAX also to the last layers, and to weights outside of
+ * layers. */
 struct weights_change {
     size_t first_layer[BRANCH_SOURCE + 1], end_layer; /* SIZE_MAX: no end */
     int without_bias;  /* SLOT_…: the biases of this slot id are left out; SLOTS: all biases are;
@@ -179,8 +180,7 @@ int weights_open(struct weights *weights, struct config *config, const struct fo
 void weights_release(struct weights *weights);
 
 /* Share weights with another thread. Tensors that are already converted, packed or rounded are
- * shared; those that are converted later each thread converts for itself. `weights` must outlive
- * `shared`. */
+ * shared; each thread converts other tensors for itself. `weights` must outlive `shared`. */
 int weights_share(struct weights *shared, const struct weights *weights,
                   const struct config *config, struct err *err);
 

@@ -1,5 +1,5 @@
-/* attention.c: the attention of a layer: memory of threads, memory of attention maps, and the loop
- * over the heads of all texts, which the mechanism's method computes. */
+/* attention.c: attention in a layer: the memory of threads and of attention maps, and the loop over
+ * the heads of all texts, each of which a function of the mechanism computes. */
 
 #include "base/num.h"
 #include "math/rng.h"
@@ -18,8 +18,8 @@ static const struct attention_method *const methods[ATTENTION_KINDS] = {
 
 /* --- memory of threads ------------------------------------------------------------------------ */
 
-/* Compute sizes of a thread's buffers that suffice for the attention of a branch in all layers, and
- * the sum of these sizes in bytes. Returns false if a size overflows. */
+/* Compute the sizes of a thread's buffers, large enough for all layers of one branch (text, source
+ * or cross-attention), and their sum in bytes. Returns false if a size overflows. */
 static bool measure(struct attention_size *size, size_t *bytes, struct attention_problem *problem,
                     enum site_branch branch)
 {
@@ -54,8 +54,8 @@ static bool measure(struct attention_size *size, size_t *bytes, struct attention
     return true;
 }
 
-/* Return how many attention memories a thread needs: one for a head, and one for its second head if
- * two heads make one context. */
+/* Return how many attention memories a thread needs: 2 with differential attention, which computes
+ * two heads at a time, otherwise 1. */
 static size_t memories(const struct config *config)
 {
     return config->differs ? 2 : 1;
@@ -68,8 +68,7 @@ size_t attention_bytes(const struct config *config, size_t queries, size_t keys,
     enum site_branch last = has_encoder(config) ? BRANCH_CROSS : BRANCH_TEXT;
     size_t all = 0;
     for (enum site_branch branch = BRANCH_TEXT; branch <= last;
-         branch++) { /* the memories of two branches are added, because branches do not share
-                      * memory */
+         branch++) { /* each branch has its own memory, so the sizes are added */
         struct attention_size size;
         size_t bytes = 0;
         if (!measure(&size, &bytes, &problem, branch) || !num_add(&all, all, bytes))
@@ -78,7 +77,7 @@ size_t attention_bytes(const struct config *config, size_t queries, size_t keys,
     return num_multiply(&all, all, threads * memories(config)) ? all : SIZE_MAX;
 }
 
-/* Whether a map exists in a layer and is watched there. */
+/* Whether the model has an attention map, and the map is watched in a layer. */
 static bool map_is_wanted(const struct pass *pass, size_t map, size_t layer)
 {
     enum site site = (enum site)(SITE_SCORES + map);
@@ -166,8 +165,8 @@ size_t attention_rows_bytes(size_t keys)
     return STRIP * keys * sizeof(float);
 }
 
-/* Borrow the memory of a map from the tap's lender. If the lender wants rows, each thread gets
- * memory for a strip. */
+/* Ask the tap's lender for the memory of an attention map of each text. If the lender receives rows
+ * instead, allocate memory for the rows of a strip in each thread. */
 static int borrow(struct pass *pass, size_t map, size_t layer, float **to)
 {
     const struct batch *batch = pass->batch;
@@ -194,7 +193,8 @@ static int borrow(struct pass *pass, size_t map, size_t layer, float **to)
     return 0;
 }
 
-/* Find or borrow the memory for each map that is watched in a layer. */
+/* Set the memory of each attention map that is watched in a layer: a buffer of the pass, or memory
+ * that the tap lends. */
 static int begin_maps(struct pass *pass, size_t layer)
 {
     struct attention_maps *maps = &pass->scratch.maps;
@@ -216,7 +216,8 @@ static int begin_maps(struct pass *pass, size_t layer)
     return 0;
 }
 
-/* Announce a map that was not lent. Its numbers have been checked. */
+/* If an attention map is in a buffer of the pass, and not in memory that the tap lent, pass the map
+ * of each text to the tap. Its numbers have been checked. */
 static enum pass_state announce_map(struct pass *pass, size_t map, size_t layer)
 {
     const struct batch *batch = pass->batch;
@@ -350,7 +351,7 @@ void attention_store(struct pass *pass, const struct head_rule *heads, size_t la
              (struct loop){pass->batch->count * heads->kv_heads, work, store_head}, &job);
 }
 
-/* The cost of a head apart from its products, in multiply-adds: they take about 2 µs. */
+/* Cost of a head apart from its matrix products, in multiply-adds: as many as take about 2 µs. */
 static const double HEAD_WORK = 50e3;
 
 enum pass_state attention(struct pass *pass, const struct sublayer *s, size_t layer)

@@ -36,7 +36,7 @@ static bool measure(struct attention_size *size, const struct attention_problem 
     return strip_measure(size, problem);
 }
 
-/* Fetch the kernels of strips of a row size with `keys` keys. */
+/* Fetch the kernels for strips of row size `rows` (strip_row_size) that attend to `keys` keys. */
 static void fetch_kernels_of(struct attention_layer *layer, size_t rows, size_t keys)
 {
     size_t rest = strip_round_up(keys % KEY_PANEL, STEP);
@@ -51,8 +51,8 @@ static void fetch_kernels_of(struct attention_layer *layer, size_t rows, size_t 
         strip_fetch_context(layer, rows, KEY_PANEL, true);
     if (rest)
         strip_fetch_context(layer, rows, rest, keys / KEY_PANEL * KEY_PANEL % CHAIN > 0);
-    if (rest && layer->rule.back < SIZE_MAX) /* with a window, the last keys, fewer than KEY_PANEL,
-                                              * may be the first of a context */
+    if (rest && layer->rule.back < SIZE_MAX) /* with a window, a context may begin with the last
+                                              * keys, fewer than KEY_PANEL */
         strip_fetch_context(layer, rows, rest, false);
 }
 
@@ -134,8 +134,8 @@ static enum head_fault mask_after(const struct attention_head *head, struct matr
     return HEAD_SOUND;
 }
 
-/* Convert a few rows of raw scores, which include masked keys, to weights. Weights of masked keys
- * are 0. Returns a fault if a watched score is not finite, or if the softmax fails. */
+/* Convert a few rows of raw scores, which include scores of masked keys, to weights. Weights of
+ * masked keys are 0. Returns a fault if a watched score is not finite, or if the softmax fails. */
 static enum head_fault weigh_rows(const struct attention_head *head, struct matrix rows,
                                   size_t query)
 {
@@ -181,7 +181,7 @@ static enum head_fault weigh_strip(const struct attention_head *head, const stru
     return fault;
 }
 
-/* If two heads make one context, subtract the weights of the second head, times lambda, from the
+/* With differential attention: subtract the weights of the second head, times lambda, from the
  * weights of the first. */
 static void subtract(const struct attention_head *head, const struct strip *strip)
 {
@@ -235,7 +235,8 @@ static struct so_far so_far_of(const struct attention_head *head)
     return (struct so_far){head->memory->row, head->memory->row + STRIP};
 }
 
-/* Write a strip's raw scores, including scores of masked keys, to a watched map, panel by panel. */
+/* If raw scores are watched, compute those of a strip for all keys, masked or not, panel by panel,
+ * and write them to their map. */
 static enum head_fault put_panels(const struct attention_head *head, const struct strip *strip)
 {
     const struct attention_memory *memory = head->memory;
@@ -254,8 +255,8 @@ static enum head_fault put_panels(const struct attention_head *head, const struc
     return HEAD_SOUND;
 }
 
-/* Copy the scaled scores of a block to the watched maps: to the map of masked scores, and to the
- * map of weights, which has scores until the sum is known. */
+/* Copy the scaled scores of a block to the map of masked scores and to the map of weights, if these
+ * are watched. The latter become weights when the sum of the softmax is known. */
 static void put_block(const struct attention_head *head, size_t query, struct key_range keys,
                       const float *scaled)
 {

@@ -182,7 +182,8 @@ static struct key_range segment(const struct attention_head *head, size_t index,
     return (struct key_range){index * head->keys / count, (index + 1) * head->keys / count};
 }
 
-/* Compute memory->sums, which is the mean keys [dk, R], then the mean values [R, dv]. */
+/* Compute the mean key and the mean value of each segment. memory->sums becomes the mean keys [dk,
+ * R], then the mean values [R, dv]. */
 static void find_means(const struct attention_head *head, size_t count)
 {
     size_t dk = head->k.columns;
@@ -203,8 +204,8 @@ static void find_means(const struct attention_head *head, size_t count)
     }
 }
 
-/* Write a row of a map, if the map is watched. Each key gets the number of its segment or, if
- * `shared`, an equal share of this number. */
+/* Write a row of a map, if the map is watched: each key gets the value of its segment in
+ * memory->row or, if `shared`, an equal share of this value. */
 static void put_segments(const struct attention_head *head, float *map, size_t query, size_t count,
                          bool shared)
 {
@@ -301,8 +302,8 @@ static struct running_sum begin_sum(const struct attention_head *head, struct ca
     return sum;
 }
 
-/* Compute the context of each query, after adding all keys up to the last key that is visible to
- * it. */
+/* Compute the context of each query from the running sums, to which all keys up to the last one
+ * that is visible to the query are added first. */
 static enum head_fault compute_sums(const struct attention_head *head)
 {
     struct cache_sum *kept =
@@ -363,8 +364,8 @@ static enum head_fault compute_linear_row(const struct attention_head *head,
 
 static enum head_fault compute_linear(const struct attention_head *head)
 {
-    /* summed: the head with only the queries before the first one that has an earlier key outside
-     * its window */
+    /* summed: the head without the first query whose window excludes an earlier key, and without
+     * all later queries */
     struct attention_head summed = *head;
     size_t count = 0;
     while (count < head->q.rows && strip_visible(head, count).first == 0)

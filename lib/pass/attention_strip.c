@@ -71,7 +71,7 @@ void strip_fetch_scores(struct attention_layer *layer, size_t row_size, size_t k
         .b_stride = (int)pass->scratch.q.stride,
         .c_stride = (int)pass->scratch.attention[0].strides.scores,
     };
-    if (layer->bf16) { /* complete panels: scores after the last key are never read */
+    if (layer->bf16) { /* compute complete panels: scores after the last key are never read */
         shape.pairs = 1;
         shape.m = KEY_PANEL;
         shape.k = (int)bf16_pairs(layer->heads->d_k);
@@ -223,7 +223,7 @@ void strip_scores(const struct attention_head *head, const struct strip *strip,
 
 enum { NO_CHAIN = -1 };
 
-/* The state of a context while its sum is computed. */
+/* The state of the sum over keys that gives the contexts of a strip. */
 struct sum {
     const float *weights; /* weights of the keys that are added next */
     float *to;            /* sum of the current chain: memory->context, or memory->part */

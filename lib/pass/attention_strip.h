@@ -33,11 +33,12 @@ enum {
     KEY_SIZES = KEY_PANEL / STEP,
     CHAIN = 256, /* keys in one chain of a sum of values; a multiple of KEY_PANEL */
     ATTENTION_BUFFERS = 12,
-    FIRST_OF_PAIRS = 8, /* index of the first buffer of pairs, which begin as zeros */
+    FIRST_OF_PAIRS = 8, /* index in `buffers` of the first buffer of pairs: these are zeroed when
+                         * they are allocated */
 };
 
-/* The strides of buffers: the floats, or pairs of bf16, from the beginning of one row to the
- * next. */
+/* Row strides of buffers: the number of floats, or of bf16 pairs, from the beginning of one row to
+ * the next. */
 struct attention_strides {
     size_t scores, context, query, weight;
 };
@@ -48,25 +49,27 @@ struct attention_memory {
         struct {
             float *panels;  /* [panels][dk, KEY_PANEL] keys, transposed */
             float *scores;  /* [rows of a strip, strides.scores] scores, then weights */
-            float *context; /* [rows of a strip, strides.context] */
+            float *context; /* [rows of a strip, strides.context] context vectors */
             float *part;    /* [rows of a strip, strides.context] the sum of one chain; only if a
                              * context may have several chains */
             float *row; /* sparse, low-rank: scores, then weights, of one query; block by block: the
                          * largest score so far and the sum so far for each query of a strip;
                          * linear: φ of a query or a key */
             float *sums; /* linear: sums over keys; low-rank: mean keys, then mean values */
-            /* The visible keys of a query in a pattern, and its random keys. */
+            /* visible: the keys that a query sees in a pattern; drawn: scratch memory for the
+             * random keys of the pattern. */
             uint32_t *visible, *drawn;
-            /* With bf16 products, these are pairs of rounded numbers: */
+            /* Only with bf16 products: pairs of numbers rounded to bf16. */
             uint32_t *key_pairs, *value_pairs; /* pages (cache.h) of keys and values that are in no
                                                 * cache */
             uint32_t *query_pairs;             /* [queries, strides.query] the rounded queries */
-            uint32_t *weight_pairs; /* [rows of a strip, strides.weight], for the keys of a panel */
+            uint32_t *weight_pairs; /* [rows of a strip, strides.weight] rounded weights of the keys
+                                     * of a panel */
         };
         void *buffers[ATTENTION_BUFFERS];
     };
-    float *maps[ATTENTION_MAPS]; /* [STRIP, keys] rows for a lender that receives rows; otherwise
-                                  * NULL */
+    float *maps[ATTENTION_MAPS]; /* [STRIP, keys] a strip's rows of each map, if the tap's lender
+                                  * receives rows; otherwise NULL */
     struct attention_strides strides;
 };
 
@@ -87,11 +90,11 @@ struct attention_size {
 /* The largest sizes in a batch, for which the memory of a thread must suffice. */
 struct attention_problem {
     const struct config *config;
-    const struct sublayer *attention; /* the attention sublayer that is measured */
+    const struct sublayer *attention; /* the attention sublayer whose memory is measured */
     size_t queries, keys;
     size_t fresh_keys; /* number of keys that are not in a cache */
     bool maps;         /* an attention map is watched */
-    bool bf16;         /* products are made of pairs of rounded numbers */
+    bool bf16;         /* products multiply pairs of bf16 numbers */
 };
 
 /* State shared by all heads of a layer. */
@@ -103,16 +106,17 @@ struct attention_layer {
     const float *biases;    /* biases of scores for all distances (score_rule.h); NULL: scores have
                              * no biases */
     const float *sinks;     /* [H] scores of the sinks; NULL: the heads have no sinks */
-    float lambda;           /* the factor of the weights of second heads, where two heads make one
-                             * context */
-    struct dropout dropout; /* the dropout of training, which is not applied to announced weights */
+    float lambda;           /* with differential attention: the factor of the weights of second
+                             * heads */
+    struct dropout dropout; /* dropout during training; applied after the attention weights are
+                             * passed to the tap, which gets them without dropout */
     bool wants_context;
-    bool bf16;      /* products are made of pairs of rounded numbers */
+    bool bf16;      /* products multiply pairs of bf16 numbers */
     unsigned edits; /* bit i: the map SITE_SCORES + i is edited, which only dense attention
                      * allows */
     struct kernel score_kernels[ROW_SIZES][KEY_SIZES];      /* [row size][keys / STEP - 1] */
-    struct kernel context_kernels[ROW_SIZES][KEY_SIZES][2]; /* [row size][keys / STEP - 1]; [1]:
-                                                             * kernels that add to a sum */
+    struct kernel context_kernels[ROW_SIZES][KEY_SIZES][2]; /* [row size][keys / STEP - 1][0: set
+                                                             * the sum, 1: add to the sum] */
     atomic_size_t first_fault; /* the lowest round · HEAD_FAULTS + fault of the heads that failed;
                                 * `round` is the index of a head among the heads of all texts. The
                                 * number of these heads · HEAD_FAULTS: no head failed */
@@ -134,13 +138,14 @@ struct attention_head {
         };
         float *maps[ATTENTION_MAPS];
     };
-    struct lent_maps lent; /* which rows of `maps` are written, or who receives them (tap.h) */
+    struct lent_maps lent; /* which rows of `maps` are written, or the function that receives the
+                            * rows (tap.h) */
     uint64_t dropout_key;  /* key of the head's random numbers */
     const float *sink;     /* score of the head's sink; NULL: the head has no sink */
     struct matrix rests;   /* [T, 1]: the share of the softmax that the sink gets */
     struct head_bias bias;
-    const struct attention_head *second; /* the second head, if this head is the first of two that
-                                          * make one context; otherwise NULL */
+    const struct attention_head *second; /* in the first of two heads of differential attention: the
+                                          * head whose weights are subtracted; otherwise NULL */
 };
 
 /* Causes of failure of a head. */
@@ -201,24 +206,25 @@ enum head_fault strip_for_each(const struct attention_head *head, size_t first, 
 
 /* strip_pack_keys: pack the keys of a head unless a cache has them; in bf16 also its queries and,
  * unless a cache has them, its values. strip_panel: the panel of a key or, in bf16, its page.
- * strip_values: float32 values from a key on. */
+ * strip_values: the float32 values from a key on. */
 void strip_pack_keys(const struct attention_head *head);
 void *strip_panel(const struct attention_head *head, size_t key);
 const float *strip_values(const struct attention_head *head, size_t key);
 
-/* to [rows, stride] = q · k, for the queries of a strip and the keys of a range. */
+/* to [rows, strides.scores] = the raw scores q · k of the queries of a strip and the keys of a
+ * range. */
 void strip_scores(const struct attention_head *head, const struct strip *strip,
                   struct key_range keys, float *to);
 
-/* strip_context: memory->context [rows, dv] = weights [rows, stride] · v of a range of keys. If
- * `adds`, the product is added to the context, which is 0 or the sum of earlier ranges.
+/* strip_context: memory->context [rows, dv] = weights [rows, strides.scores] · v of a range of
+ * keys. If `adds`, the product is added to the context, which is 0 or the sum of earlier ranges.
  * strip_write_context: copy memory->context to head->context. */
 void strip_context(const struct attention_head *head, const struct strip *strip,
                    struct key_range keys, const float *weights, bool adds);
 void strip_write_context(const struct attention_head *head, const struct strip *strip);
 
-/* Return the row of a query in an attention map; NULL: the map is not watched, or has no such
- * row. */
+/* Return the row of a query in an attention map; NULL: the map is not watched, or the tap's lender
+ * does not want this row. */
 float *strip_map_row(const struct attention_head *head, float *map, size_t query);
 
 /* Write a row of an attention map, if the map is watched. strip_put_row writes the first `count`

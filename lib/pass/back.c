@@ -28,7 +28,7 @@ const float *tape_of(const struct tape *tape, enum site site, int layer)
     return *place_of(tape, site, layer);
 }
 
-/* The context of the sink that keeps the values of a pass in a tape. */
+/* The context of `keep`, `lend` and `lend_rows`, which store the values of a pass in a tape. */
 struct keeping {
     struct tape *tape;
     struct arena *arena;
@@ -37,7 +37,7 @@ struct keeping {
 };
 
 /* Return the memory of a site in the tape for all texts, with `count` floats for each text; NULL:
- * there is no memory. */
+ * out of memory. */
 static float *room_of(const struct keeping *keeping, enum site site, int layer, size_t count,
                       struct err *err)
 {
@@ -103,7 +103,7 @@ int tape_check(const struct run *run, struct err *err)
     return features_expect(FOR_GRADIENTS, c, NULL, err);
 }
 
-/* Watch the values of a sublayer that the walk reads. */
+/* Watch those values of a sublayer that the backward pass reads. */
 static void watch_sublayer(struct watch *watch, const struct stack *stack, const struct sublayer *s,
                            size_t layer)
 {
@@ -200,7 +200,8 @@ int tape_run(struct tape *tape, const struct run *run, struct err *err)
     return err_if(!tape->values || tape_check(run, err) || run_and_keep(tape, run, err));
 }
 
-/* Run a layer again, from the stream that enters it, and keep all its sites. */
+/* Run a layer again, from the stream that enters it, and keep the values of all its sites in the
+ * tape. */
 static int run_layer_again(struct tape *tape, const struct run *run, size_t layer, struct err *err)
 {
     const size_t count = run->batch->count;
@@ -243,8 +244,7 @@ struct matrix walk_copy(struct walk *w, struct matrix x)
     return copy;
 }
 
-/* Return a matrix of zeros that is kept until the walk ends, while other matrices are kept for one
- * sublayer. */
+/* Return a matrix of zeros in the tape's arena, which is not cleared after each sublayer. */
 struct matrix walk_lasting(struct walk *w, size_t rows, size_t columns)
 {
     return walk_matrix(arena_alloc(w->back->tape->arena, rows * columns, sizeof(float), w->err),
@@ -274,7 +274,8 @@ int walk_show(struct walk *w, enum site_branch branch, enum site id, struct tens
     };
     for (size_t i = 0; i < back->seed_count; i++)
         if (back->seeds[i].site == announced.site && back->seeds[i].layer == announced.layer)
-            /* memory of the walk, so it may be written */
+            /* the cast drops const; the gradient is in the walk's own memory, so it may be
+             * written */
             add_to_row((float *)own.data, back->seeds[i].values, size * w->texts);
     for (; back->sink && announced.text < w->texts; announced.text++) {
         if (back->sink(back->context, &announced, w->err))
@@ -576,7 +577,7 @@ int walk_norm_back(struct walk *w, struct slot slot, struct matrix dx, struct ma
     return 0;
 }
 
-/* Return the norm of x. */
+/* Return a copy of x, normed with the parameters of a slot. */
 struct matrix walk_normed(struct walk *w, struct slot slot, struct matrix x)
 {
     struct norm norm;
@@ -659,7 +660,7 @@ static void loss_block(const struct row_operation *block)
 struct end_rows {
     const size_t *rows; /* [count]: indices of the rows */
     size_t count;
-    struct matrix left; /* the input of the last matrices for these rows */
+    struct matrix left; /* the input of the matrices after the last layer, for these rows */
 };
 
 /* Return the gradients of logits before they are divided and capped, from the loss or from the
@@ -693,8 +694,8 @@ static struct matrix logits_back(struct walk *w, const struct end_rows *some)
     return logits.data ? d : logits;
 }
 
-/* Return the gradient of the rows that the last matrices read; without data if no result depends on
- * the rows, or if there is an error. */
+/* Return the gradient of some->left, the input of the matrices after the last layer; without data
+ * if no seed or loss needs it, or if there is an error. */
 static struct matrix result_back(struct walk *w, const struct end_rows *some)
 {
     const struct unembed_rule *rule = &w->stack->unembed;
@@ -752,8 +753,9 @@ static void average_texts(const struct walk *w, struct matrix y, struct matrix x
 
 enum { CHUNK_ROWS = 512 }; /* with a loss, the logits of this many rows are computed at a time */
 
-/* Add the gradient of `left`, which the last matrices read, to dleft, for all rows that have a
- * result. With a loss, the rows are computed in chunks. */
+/* Add to dleft the gradient of `left`, the input of the matrices after the last layer, for all rows
+ * that have a target or, without a loss, a result. With a loss, the rows are processed in
+ * chunks. */
 static int results_back(struct walk *w, struct matrix dleft, struct matrix left)
 {
     const struct unembed_rule *rule = &w->stack->unembed;
@@ -810,7 +812,7 @@ static int unembed_back(struct walk *w, struct matrix dx, struct matrix dleft)
                   walk_norm_back(w, norm, dx, dleft, last_stream(w)));
 }
 
-/* Return a text or, if the walk is over the sources, its source. */
+/* Return text `index` of the batch or, if the backward pass is over the sources, its source. */
 static struct text text_in(const struct walk *w, size_t index)
 {
     struct text text = w->run->batch->texts[index];
@@ -846,8 +848,8 @@ static struct matrix embedded(struct walk *w)
 }
 
 /* Return the address to which the gradient of a table is added, and set *rows to its number of
- * rows. The table is the slot `id` of the branch or, if the branch has none, of the text. NULL: the
- * gradient is not wanted. */
+ * rows. The table is the slot `id` of the branch or, for segments or if the branch has no such
+ * table, of the text. NULL: the gradient is not wanted. */
 static float *table_of(const struct walk *w, int id, size_t *rows)
 {
     struct family_layout layout;

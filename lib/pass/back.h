@@ -17,20 +17,20 @@
 #include "pass/forward.h"
 #include "pass/tap.h"
 
-/* The values that a pass announced, as dense arrays in `arena`. */
+/* The values that a forward pass computed at its sites, as dense arrays in `arena`. */
 struct tape {
     struct arena *arena;
-    bool lean;          /* keep only the values that a walk from a loss reads: the tape has no
-                         * logits, and back.reader must be NULL */
-    size_t from;        /* with `lean`: index of the first layer of the text that is kept; the walk
-                         * ends at the input of this layer. 0: the walk continues to the token
-                         * embeddings */
+    bool lean;          /* keep only the values that a backward pass from a loss reads: the tape has
+                         * no logits, and back.reader must be NULL */
+    size_t from;        /* with `lean`: index of the first layer of the text that is kept; the
+                         * backward pass ends at the input of this layer. 0: it continues to the
+                         * token embeddings */
     bool streams;       /* for each layer of the text but the last, keep only the stream that enters
-                         * the layer: the walk runs the layer again, with the same bits. Cannot be
-                         * combined with `lean` */
-    struct arena layer; /* with `streams`: memory of the layer that the walk has reached */
-    struct arena scratch; /* memory of the walk and, with `lean`, of the pass. With `lean` the
-                           * caller releases it, otherwise back_run does */
+                         * the layer: the backward pass runs the layer again, with the same bits.
+                         * Cannot be combined with `lean` */
+    struct arena layer; /* with `streams`: memory of the layer that the backward pass has reached */
+    struct arena scratch; /* memory of the backward pass and, with `lean`, of the forward pass. With
+                           * `lean` the caller releases it, otherwise back_run does */
     const float **values; /* [layers + 1][SITE_COUNT] values by site: first the sites outside of
                            * layers, then the sites of each layer */
 };
@@ -47,7 +47,8 @@ int tape_check(const struct run *run, struct err *err);
  * values of this site. */
 const float *tape_of(const struct tape *tape, enum site site, int layer);
 
-/* The gradient of the scalar at a site, in the same order as the site's values in a tape. */
+/* A seed: at one site, the gradient of the scalar whose gradients are wanted, in the same order as
+ * the site's values in a tape. */
 struct back_seed {
     enum site site;
     int layer;
@@ -84,19 +85,19 @@ struct back {
     struct tape *tape;
     const struct back_seed *seeds;
     size_t seed_count;
-    const struct back_loss *loss; /* a loss in place of seeds, for a lean tape; NULL: the seeds are
-                                   * used */
-    /* By the index that weights_tensor returns: floats in the layout of the tensor, to which its
-     * gradient is added; NULL: the gradient is not wanted. Cannot be combined with readers. */
+    const struct back_loss *loss; /* the loss whose gradients are wanted, in place of seeds, for a
+                                   * lean tape; NULL: the seeds are used */
+    /* [index that weights_tensor returns] memory in the layout of the tensor, to which its gradient
+     * is added; NULL: the gradient is not wanted. Cannot be combined with readers. */
     float *const *gradients;
     tap_sink sink; /* receives the gradient of each site, in the reverse order of the pass; NULL:
-                    * gradients are not announced */
+                    * nothing receives them */
     void *context;
     /* Receives each reader, from the last layer to the first; in cross-attention only queries.
      * NULL: readers are not wanted. */
     reader_sink *reader;
     /* Set by back_run, in the tape's arena: the gradients of the scaled token embeddings, of the
-     * text and of the source; no data if the walk ends before them. */
+     * text and of the source; no data if the backward pass ends before them. */
     struct matrix token_rows[BRANCH_CROSS];
 };
 
@@ -104,13 +105,15 @@ int back_run(struct back *back, struct err *err);
 
 /* --- shared by the files of the walk ---------------------------------------------------------- */
 
-/* The state of the walk over a stack. Matrices that functions of the walk return are in `arena`. */
+/* The state of the backward pass over a stack (text or source). Matrices that functions of the walk
+ * return are in `arena`. */
 struct walk {
     struct back *back;
     const struct run *run;
     const struct config *config;
     const struct stack *stack;
-    size_t layer, texts, tokens; /* `tokens`: the length of each text in the stack */
+    size_t layer, texts, tokens; /* `tokens`: number of tokens of each text or, in the encoder's
+                                  * stack, of each source */
     struct matrix memory;        /* [S, C] the encoder's output, which cross-attention reads; no
                                   * data: there are no sources */
     struct matrix dmemory;       /* gradient of `memory`, summed over the layers of the text */
@@ -143,11 +146,11 @@ struct matrix walk_copy(struct walk *w, struct matrix x);
 struct matrix walk_lasting(struct walk *w, size_t rows,
                            size_t columns); /* zeros that are kept until the walk ends */
 
-/* Return the values of a site in the layer that the walk has reached. */
+/* Return the values of a site in the layer that the backward pass has reached. */
 const float *walk_value(const struct walk *w, enum site_branch branch, enum site id);
 
-/* walk_show: add the seeds of a site to its gradient, and announce the gradient of each text. `own`
- * is the gradient of the first text; the gradients of other texts follow it in memory.
+/* walk_show: add the seeds of a site to its gradient, and pass the gradient of each text to the
+ * sink. `own` is the gradient of the first text; the gradients of other texts follow it in memory.
  * walk_show_rows does this for a matrix of rows, walk_show_heads for rows with heads side by
  * side. */
 int walk_show(struct walk *w, enum site_branch branch, enum site id, struct tensor own);
@@ -197,7 +200,7 @@ struct matrix walk_normed(struct walk *w, struct slot slot, struct matrix x);
 int walk_norm_back(struct walk *w, struct slot slot, struct matrix dx, struct matrix dy,
                    struct matrix x);
 
-/* Return a slot of the layer that the walk has reached. */
+/* Return a slot of the layer that the backward pass has reached. */
 static inline struct slot walk_slot(const struct walk *w, enum site_branch branch, int id)
 {
     return slot_of((int)branch, id, w->layer);

@@ -99,7 +99,7 @@ int walk_make_back(struct walk *w, struct matrix dx)
     return 0;
 }
 
-/* Return the copies that enter the layer that the walk has reached. */
+/* Return the copies of the stream that enter the layer that the backward pass has reached. */
 static struct matrix copies_before(struct walk *w)
 {
     const struct matrix none = {0};
@@ -125,8 +125,8 @@ static struct matrix copies_before(struct walk *w)
 
 /* --- what mixes them -------------------------------------------------------------------------- */
 
-/* The numbers of each token by which the copies are weighted: tanh(read · W) · V, where read =
- * norm(x) / C. */
+/* The numbers of each token by which the copies of the stream are weighted: tanh(read · W) · V,
+ * where read = norm(x) / C. */
 struct weighing {
     struct slot norm, router, last;
     struct matrix x, read, modes, numbers, dnumbers;
@@ -152,7 +152,7 @@ static int weigh(struct walk *w, struct weighing *m, int id, struct matrix x)
     return err_if(!m->numbers.data || !m->dnumbers.data);
 }
 
-/* dx += the gradient of x, from m->dnumbers, the gradient of the numbers. */
+/* dx += the gradient of x, from m->dnumbers, the gradient of the numbers that weight the copies. */
 static int weigh_back(struct walk *w, const struct weighing *m, struct matrix dx)
 {
     struct matrix d = walk_product_gradient(w, m->last, m->dnumbers, m->modes);

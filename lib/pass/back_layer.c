@@ -46,28 +46,29 @@ struct back_heads {
     size_t only;              /* index of the only head that is computed; SIZE_MAX: all heads are
                                * computed */
     struct matrix q, k, v, dcontext;
-    struct matrix dq, dk, dv;      /* gradients of q, k and v, to which the walk adds */
+    struct matrix dq, dk, dv;      /* gradients of q, k and v, to which the backward pass adds */
     const float *weights, *scores; /* [texts, H, T, S] from the pass; `scores` only if scores are
                                     * capped */
     const float *rest;             /* [texts, T, H] with `dsinks`: the share of the softmax that the
                                     * sinks get */
-    const float *biases;           /* biases of score_head_bias, with BIAS_DISENTANGLED; otherwise
-                                    * NULL */
+    const float *biases;           /* with BIAS_DISENTANGLED: the numbers that weights_biases
+                                    * returns; otherwise NULL */
     float *maps;                   /* [texts, H, T, S] zeros, for the gradients of maps; NULL: all
                                     * steps are done at once, in scratch memory */
     float *dsinks;                 /* [texts, H] gradients of the scores of sinks; NULL: they are
                                     * not wanted */
     float *dbiases;                /* [texts, H, 2 reach + 1] gradients of the bias of each
                                     * distance; NULL: not wanted */
-    float *dplaces;                /* [texts, places_floats] gradients of the tables of distances,
+    float *dplaces;                /* [texts, places_floats] gradients of the tables by distance,
                                     * which follow the biases in `biases`; NULL: not wanted */
-    const float *difference; /* [texts, H, T, S] with two heads for each context: the differences of
-                              * their weights, in the first H / 2 maps of each text; otherwise
-                              * NULL */
+    const float *difference; /* [texts, H, T, S] with differential attention: the differences of the
+                              * weights of two heads, in the first H / 2 maps of each text;
+                              * otherwise NULL */
     float lambda;            /* with `difference`: the factor of the weights of second heads */
     float *dlambdas;         /* [texts, H] with `difference`: gradients of lambda */
     float *scratch;          /* [threads, back_heads_floats] scratch memory of threads */
-    struct dropout dropout;  /* the dropout of weights, with the sublayer's key */
+    struct dropout dropout;  /* dropout of attention weights during training, with the sublayer's
+                              * key */
 };
 
 /* The steps back from the gradient of the context: to the gradients of weights, of masked scores,
@@ -89,10 +90,10 @@ struct work {
                                                     * keys] */
 };
 
-/* The backward pass over one head of one text. */
+/* The state of the backward pass over one head of one text. */
 struct head_work {
     const struct work *work;
-    struct matrix q, k, v, dcontext, dq, dk, dv; /* [T or S, d] */
+    struct matrix q, k, v, dcontext, dq, dk, dv; /* [T or S, d] this head's columns */
     struct matrix dwhole;                        /* [T, width] gradient of the complete context,
                                                   * which two heads may share */
     const float *weights, *scores, *rest;        /* [T, S]; `rest` is [T], with its elements H
@@ -139,8 +140,8 @@ static void mix_transposed(const struct head_work *head, enum product product, s
 }
 
 /* Return the weights of a strip by which the values were multiplied: after dropout, as a copy, or
- * the strip itself if there is no dropout. If two heads make one context, they are the differences
- * of the two heads' weights. */
+ * the strip itself if there is no dropout. With differential attention, they are the differences of
+ * the two heads' weights. */
 static struct matrix drop_strip(const struct head_work *head, size_t first, size_t rows)
 {
     const struct back_heads *all = head->work->all;
@@ -367,7 +368,8 @@ static void get_kernels(struct machine *machine, struct work *work, double cost)
         const int rows = (int)(few_rows ? all->rows % SIDE : num_min(all->rows / SIDE, 1) * SIDE);
         const int keys = (int)(few_keys ? all->keys % SIDE : num_min(all->keys / SIDE, 1) * SIDE);
         const struct kernel_shape shapes[PRODUCTS] = {
-            /* m columns, n rows and k terms of a product; then the strides of A, B and C */
+            /* m, n and k, then the strides of A, B and C, then `accumulate`, `prefetch` and
+             * `pairs` */
             [SLOPES] = {keys, rows, (int)context_width(&all->sublayer->head), turned, out, strip, 0,
                         0, 0},
             [DQ] = {d_k, rows, keys, k, strip, dq, 1, 0, 0},
@@ -406,11 +408,11 @@ struct product_side {
     const struct sublayer *s;
     bool of_keys;
     size_t heads;
-    struct matrix input; /* the input of the product */
+    struct matrix input; /* the input of the projection to queries or keys */
 };
 
 /* Return the cosines and sines of a text for a rotary embedding, made on their first use; without
- * data if there is no memory. If `back`, the sines have the opposite sign. */
+ * data if memory runs out. If `back`, the sines have the opposite sign. */
 static struct matrix turns_of(struct walk *w, const struct rotary *rotary, size_t rows, bool back)
 {
     struct matrix *turns = &w->turns[rotary == &w->config->rotary_local][back];
@@ -465,7 +467,8 @@ static int heads_norm_back(struct walk *w, const struct sublayer *s, int id, siz
     return 0;
 }
 
-/* Go from the gradients of queries or keys [N, H · d] to the gradients of their product. */
+/* Go from the gradients of queries or keys [N, H · d] to the gradients of the projection's
+ * output. */
 static int side_back(struct walk *w, const struct product_side *side, struct matrix gradient)
 {
     const struct head_rule *rule = &side->s->head;
@@ -491,8 +494,8 @@ static int side_back(struct walk *w, const struct product_side *side, struct mat
                : 0;
 }
 
-/* Go from the gradients of values to the gradients of their product. If keys are made by the same
- * product, the gradient is also added to dk, the gradient of that product. */
+/* Go from the gradients of values to the gradients of the projection's output. If keys are made by
+ * the same projection, also add the gradient to dk, the gradient of its output. */
 static int values_back(struct walk *w, const struct sublayer *s, struct matrix gradient,
                        struct matrix dk, struct matrix input)
 {
@@ -506,8 +509,8 @@ static int values_back(struct walk *w, const struct sublayer *s, struct matrix g
     return 0;
 }
 
-/* Return the gradients of the keys and values that a layer borrows. They are kept until the walk
- * reaches the layer that made the keys and values. NULL: there is no memory. */
+/* Return the gradients of the keys and values that a layer borrows. They are kept until the
+ * backward pass reaches the layer that made the keys and values. NULL: out of memory. */
 static struct matrix *lent_of(struct walk *w, const struct sublayer *s, const struct matrix d[3])
 {
     struct matrix *lent = w->lent[s->head.kv_layer];
@@ -592,8 +595,9 @@ static int latent_back(struct walk *w, const struct sublayer *s, struct matrix d
                   walk_product_back(w, walk_slot(w, s->branch, SLOT_K_ROTARY), dx, drotary, x));
 }
 
-/* Find the matrix that makes q, k and v side by side, if the file has one (GPT-2) and no tensor
- * between them is announced; otherwise `joined` is empty. */
+/* Find the matrix that makes q, k and v side by side, if the file has one (GPT-2) and the gradients
+ * of q, k and v can be columns of one matrix: without sinks, seeds, clipping, shared key/value
+ * heads and cross-attention. Otherwise `joined` is empty. */
 static int find_joined(struct walk *w, const struct sublayer *s, struct weight *joined)
 {
     const struct head_rule *rule = &s->head;
@@ -615,7 +619,7 @@ static int project_back(struct walk *w, const struct sublayer *s, struct matrix 
     const struct product_side queries = {s, false, rule->heads, x};
     const struct product_side keys = {s, true, rule->kv_heads, other};
     static const int slots[] = {SLOT_Q, SLOT_K, SLOT_V};
-    /* number of products of this layer, which has fewer if it borrows keys and values, or if its
+    /* number of projections of this layer, which has fewer if it borrows keys and values, or if its
      * values are its keys */
     const size_t own = rule->borrows ? 1 : rule->v_is_k ? 2 : 3;
     if (rule->borrows) {
@@ -668,7 +672,8 @@ static int show_reader(struct walk *w, const struct sublayer *s, enum site id, s
     return w->back->reader(w->back->context, &reader, w->err);
 }
 
-/* Show the queries, keys or values of one query head as a reader of the stream. */
+/* Pass the gradient of the stream through the queries, keys or values of one query head to the
+ * reader sink. */
 static int head_reader(struct walk *w, const struct sublayer *s, const struct back_heads *all,
                        enum site id, struct matrix x)
 {
@@ -688,8 +693,8 @@ static int head_reader(struct walk *w, const struct sublayer *s, const struct ba
     return err_if(project_back(w, s, dx, x, d) || show_reader(w, s, id, all->only, dx));
 }
 
-/* Show the queries, keys and values of all heads of a sublayer, or only the queries in
- * cross-attention, as readers of the stream. */
+/* Pass the gradients of the stream through the queries, keys and values of each head of a sublayer,
+ * or only through the queries in cross-attention, to the reader sink. */
 static int show_readers(struct walk *w, const struct sublayer *s, const struct back_heads *all,
                         struct matrix x)
 {
@@ -770,8 +775,8 @@ static int score_gradients(struct walk *w, const struct sublayer *s, const struc
     return all->dplaces ? places_gradients(w, s, all->dplaces) : 0;
 }
 
-/* Announce the gradients of the differences of two heads' weights, which are also the gradients of
- * the first heads' weights. */
+/* Pass to the sink the gradients of the differences of two heads' weights, which are also the
+ * gradients of the first heads' weights. */
 static int show_differences(struct walk *w, const struct sublayer *s, const struct back_heads *all)
 {
     const size_t contexts = context_heads(&s->head), shape[] = {contexts, all->rows, all->keys};
@@ -784,7 +789,7 @@ static int show_differences(struct walk *w, const struct sublayer *s, const stru
     return walk_show(w, s->branch, SITE_DIFFERENCE, tensor_dense(own.data, 3, shape));
 }
 
-/* Compute the gradients of the attention maps step by step, and announce each. */
+/* Compute the gradients of the attention maps step by step, and pass each to the sink. */
 static int maps_back(struct walk *w, const struct sublayer *s, const struct back_heads *all)
 {
     static const struct {
@@ -805,7 +810,7 @@ static int maps_back(struct walk *w, const struct sublayer *s, const struct back
     return 0;
 }
 
-/* If two heads make one context, go from the gradients of normed contexts to the gradients of
+/* With differential attention: go from the gradients of normed contexts to the gradients of
  * contexts. */
 static int contexts_back(struct walk *w, const struct sublayer *s, struct back_heads *all)
 {
@@ -822,7 +827,8 @@ static int contexts_back(struct walk *w, const struct sublayer *s, struct back_h
     return all->dlambdas ? 0 : -1;
 }
 
-/* If two heads make one context, add the gradients of the four vectors that make lambda. */
+/* With differential attention: add the gradients of the four vectors from which lambda is
+ * computed. */
 static int lambda_gradients(struct walk *w, const struct sublayer *s, const struct back_heads *all)
 {
     struct lambda lambda;
@@ -921,8 +927,8 @@ static int attend_back(struct walk *w, const struct sublayer *s, struct matrix d
 
 /* --- a layer ---------------------------------------------------------------------------------- */
 
-/* Announce the gradient dx of the stream after a sublayer, at all sites that the stream has
- * there. */
+/* Pass the gradient dx of the stream after a sublayer to the sink, at each of `sites` that is not
+ * 0. */
 static int show_stream(struct walk *w, const struct sublayer *s, const enum site sites[3],
                        struct matrix dx)
 {
@@ -932,7 +938,7 @@ static int show_stream(struct walk *w, const struct sublayer *s, const enum site
     return 0;
 }
 
-/* Return the stream that enters a sublayer of the layer that the walk has reached. */
+/* Return the stream that enters a sublayer of the layer that the backward pass has reached. */
 static struct matrix stream_before(struct walk *w, const struct sublayer *s)
 {
     const struct sublayer *first = w->stack->layer[w->layer].sublayers;
@@ -1006,8 +1012,9 @@ static int scale_back(struct walk *w, const struct sublayer *s, struct matrix dx
     return 0;
 }
 
-/* Return the gradient of the last product's input, from dx, the gradient of the sum: the gradient
- * of the heads' contexts, of the hidden channels or, with a mixture, of the output itself. */
+/* From dx, the gradient of the sum of output and stream, return the gradient of the input of the
+ * sublayer's last matrix (the heads' contexts or the hidden channels) or, with a mixture or without
+ * such a matrix, of the output itself. */
 static struct matrix write_out_back(struct walk *w, const struct sublayer *s, struct matrix dx)
 {
     const bool is_mlp = s->kind == SUBLAYER_MLP;
@@ -1038,8 +1045,8 @@ static struct matrix write_out_back(struct walk *w, const struct sublayer *s, st
                                  walk_matrix(walk_value(w, s->branch, from), d.rows, width));
 }
 
-/* The backward pass over the end of a layer with copies. The copies are merged after the last
- * layer, or after each layer if the walk has seeds. */
+/* The backward pass over the end of a layer with copies of the stream. The copies are merged after
+ * the last layer, or after each layer if there are seeds. */
 static int leave_back(struct walk *w, struct matrix dx)
 {
     const enum site_branch branch = w->stack->branch;

@@ -138,8 +138,8 @@ static struct cache_layer layer_of_page(const struct head_rule *rule, enum preci
     return layer;
 }
 
-/* Return the number of words in a page. If `layers` [L] is not NULL, set the part of each layer in
- * it. */
+/* Return the number of words in a page. If `layers` [L] is not NULL, store each layer's part of a
+ * page in it. */
 static size_t page_words(struct cache_layer *layers, const struct config *c,
                          enum precision precision)
 {

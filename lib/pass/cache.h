@@ -18,8 +18,9 @@
 
 enum {
     KEY_PANEL = 64,
-    HEAD_PAIRS_APART = KEY_PANEL / 2 * PAIR_COLUMNS, /* pairs of values from one group of 64
-                                                      * channels to the next, in a page */
+    HEAD_PAIRS_APART = KEY_PANEL / 2 * PAIR_COLUMNS, /* in a page: number of pairs of values from
+                                                      * one group of PAIR_COLUMNS channels to the
+                                                      * next */
 };
 
 /* The state of linear attention after `count` keys, for one head of one layer. */
@@ -35,7 +36,7 @@ struct cache_sum {
 struct cache_layer {
     const struct head_rule *rule; /* NULL: the layer has no attention */
     size_t first, key_words, value_words, words;
-    size_t mixed; /* floats before the state of this layer's mixer in cache.mixed */
+    size_t mixed; /* offset in floats of the state of this layer's mixer in cache.mixed */
 };
 
 struct cache {
@@ -55,18 +56,18 @@ struct cache {
     struct arena arena;
 };
 
-/* Begin an empty cache. It is an error if the model is not causal or attends only to a source, or
- * if it runs with --mask-after or the pattern `sqrt`. */
+/* Initialise an empty cache. It is an error if the model is not causal or attends only to a source,
+ * or if it runs with --mask-after or the pattern `sqrt`. */
 int cache_init(struct cache *cache, const struct config *config, struct err *err);
 
-/* Begin an empty cache for the source of an encoder-decoder. The first pass stores the keys and
- * values of cross-attention, and later passes do not run the encoder. */
+/* Initialise an empty cache for the source of an encoder-decoder. The first pass stores the keys
+ * and values of cross-attention, and later passes do not run the encoder. */
 void cache_init_source(struct cache *cache, const struct config *config);
 void cache_release(struct cache *cache);
 
-/* cache_bytes: the bytes of pages for `count` tokens, and of the states of mixers. cache_reserve:
- * reserve memory for `count` more tokens; `precision` must be the precision of the tokens that are
- * already in the cache. */
+/* cache_bytes: the size in bytes of the pages for `count` tokens and of the states of mixers.
+ * cache_reserve: reserve memory for `count` more tokens; `precision` must be the precision of the
+ * tokens that are already in the cache. */
 size_t cache_bytes(const struct config *config, enum precision precision, size_t count);
 int cache_reserve(struct cache *cache, enum precision precision, size_t count, struct err *err);
 

@@ -80,7 +80,7 @@ const struct tensor *edit_donor_choose(const struct edit_donor *donor, size_t la
             return &values[i];
 }
 
-/* Return the factor of `vector` in the part of a row that is parallel to the vector. Elements of
+/* Return f such that f · vector is the part of a row that is parallel to the vector. Elements of
  * the vector are `step` floats apart. */
 static float part_along(const float *row, const float *vector, size_t step, size_t count)
 {
@@ -220,8 +220,8 @@ bool edit_touches(const struct edit *edit, const struct edit_block *block)
 
 /* --- checks --------------------------------------------------------------------------------- */
 
-/* Set an error if the point cannot be edited. The message gives the reason, which is in the list of
- * points. */
+/* Set an error if a site cannot be edited. The message depends on `point->edit`, the reason in the
+ * list of points (model/points.h). */
 static int check_point(const struct edit *edit, const struct model_point *point,
                        const struct config *config, struct err *err)
 {
@@ -321,7 +321,8 @@ bool pass_edits(const struct pass *pass, enum site site, size_t layer)
     return pass->edits && edits_have(pass->edits, SITE_OF(pass->branch, site), layer);
 }
 
-/* Return the block of a text at a site, without data. Its rows are queries or keys. */
+/* Describe the rows of a text at a site in this pass, for edits_apply: queries or, for k and v,
+ * keys. The caller sets `data`, the heads and the columns. */
 static struct edit_block block_of(const struct pass *pass, enum site site, size_t layer,
                                   size_t text)
 {

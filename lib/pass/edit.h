@@ -1,6 +1,6 @@
 /* edit.h: edits, which change tensors during a pass.
  *
- * An edit is applied to a complete value, before the value is announced: later steps of the pass, a
+ * An edit is applied to a complete value, before the tap receives it: later steps of the pass, a
  * cache and the tap get the changed value. Several edits of one element are applied in their order.
  * Cells of hidden keys are changed only with --mask-after, and only in scores and in the softmax.
  *
@@ -47,10 +47,10 @@ struct edit_indices {
     size_t count;
 };
 
-/* The donor of an edit's values: other texts, or a file, with the axes of the site. An axis along
- * which all values are equal has stride 0. If the donor has several texts, each text of the pass
- * gets one that is at least as long; the choice depends on the seed and on the number of the pass's
- * text. */
+/* The donor of an edit: values of other texts or from a file, with the same axes as the edited
+ * site. An axis along which all values are equal has stride 0. If the donor has several texts, each
+ * text of the pass gets one that is at least as long; the choice depends on the seed and on the
+ * number of the pass's text. */
 struct edit_donor {
     const struct tensor *values; /* [layer][count]; only layers that are edited have values */
     size_t count;
@@ -61,7 +61,7 @@ struct edit_donor {
 };
 
 /* Choose one of the donor's texts that have at least `tokens` tokens; NULL: no text has enough
- * tokens. `number` is the number of the text that gets the values; the choice depends on it. */
+ * tokens. `number` is the number of the edited text among all texts; the choice depends on it. */
 const struct tensor *edit_donor_choose(const struct edit_donor *donor, size_t layer, size_t number,
                                        size_t tokens);
 
@@ -120,7 +120,7 @@ struct edit_token {
     bool grows; /* as `grows` in struct text (forward.h) */
 };
 
-/* A block of values of a site. */
+/* The values of a site in a layer to which edits are applied. */
 struct edit_block {
     enum site site;
     size_t layer;

@@ -312,7 +312,8 @@ const float *forward_mixing(const struct run *run, int id, size_t layer, const f
     return weigh_copies(&pass, id, layer, from, numbers) ? NULL : numbers.data;
 }
 
-/* Predict: each copy += a weighted sum of all copies. x becomes the active copy. */
+/* Predict: each copy += a weighted sum of all copies. x becomes the copy that sublayers read, the
+ * active one. */
 static enum pass_state predict_copies(struct pass *pass, size_t layer)
 {
     const size_t count = pass->stack->copies.count, active = pass->stack->copies.active;
@@ -364,8 +365,8 @@ static enum pass_state correct_copies(struct pass *pass, size_t layer)
     return PASS_ON;
 }
 
-/* Announce the copies that leave a layer. They are merged if the merged stream is watched, or after
- * the last layer. */
+/* Pass the copies of the stream that leave a layer to the tap. They are merged after the last
+ * layer, or if the merged stream is watched. */
 static enum pass_state leave_copies(struct pass *pass, size_t layer)
 {
     PASS_TRY(pass_check_rows(pass, SITE_STREAMS, layer, pass->scratch.copies));
@@ -440,8 +441,8 @@ static bool is_needed(const struct pass *pass, enum projected which, size_t laye
            pass_goes_to(pass, projections[which].reader, layer);
 }
 
-/* If the matrices of q, k and v are side by side in one tensor, and all heads of q, k and v are
- * needed, compute q, k and v of one token by one product. This is faster, because the product reads
+/* If the batch is one token, the matrices of q, k and v are side by side in one tensor, and all
+ * heads are needed, compute q, k and v by one product. This is faster, because the product reads
  * the tensor in the order of its addresses. *done: whether q, k and v were computed. */
 static enum pass_state project_together(struct pass *pass, const struct head_rule *rule,
                                         size_t layer, struct matrix x, bool *done)
@@ -638,7 +639,7 @@ static void fit_heads(struct scratch *s, const struct head_rule *rule)
     s->context.columns = rule->heads * rule->d_v;
 }
 
-/* If two heads make one context, norm each context. */
+/* With differential attention: norm each context. */
 static enum pass_state norm_contexts(struct pass *pass, const struct head_rule *rule, size_t layer)
 {
     const struct matrix all = pass->scratch.context;
@@ -796,8 +797,8 @@ static enum pass_state scale_layer(struct pass *pass, size_t layer)
     return PASS_ON;
 }
 
-/* Announce the stream x at each of `sites`, in `pass` or in the pass of cross-attention. The list
- * ends with 0. */
+/* Pass the stream x to the tap at each of `sites`, up to the first 0, as a site of this pass or of
+ * the pass of cross-attention. */
 static enum pass_state tap_stream(struct pass *pass, const struct sublayer *s,
                                   const enum site sites[3], size_t layer)
 {
@@ -826,8 +827,8 @@ static enum pass_state run_layer(struct pass *pass, size_t layer)
     const struct layer *own = &pass->stack->layer[layer];
     const struct sublayer *list = own->sublayers, *end = list + own->count;
     const bool copies = pass->stack->copies.count;
-    struct pass beside = *pass; /* for sublayers of branches other than the stream's; shares the
-                                 * buffers of `pass` */
+    struct pass beside = *pass; /* a copy of `pass` for sublayers of another branch, such as mixers;
+                                 * shares the buffers of `pass` */
     struct matrix x = pass->scratch.x, y = x; /* y: the input of the current sublayer */
     if (copies)
         PASS_TRY(predict_copies(pass, layer));
@@ -912,9 +913,9 @@ static enum pass_state dense(struct pass *pass, int id, struct matrix *y,
     return PASS_ON;
 }
 
-/* Do the steps before the last matrix: a projection to the channels of token embeddings, and a
- * dense layer, y = norm(act(y · W + b)), for all rows or for the first token of each text. Models
- * may lack one or both. */
+/* Apply the steps between the final norm and the last matrix to y: a projection to the channels of
+ * token embeddings, and a dense layer, y = norm(act(y · W + b)), for all rows or for the first
+ * token of each text. Models may lack one or both. */
 static enum pass_state transform(struct pass *pass, const struct unembed_rule *rule,
                                  struct matrix *y)
 {

@@ -93,7 +93,7 @@ static inline size_t batch_prompt(const struct batch *batch, size_t text)
 int batch_check_length(const struct config *config, size_t count, struct err *err);
 
 /* Set an error if `count` is 0, if `past` + `count` tokens are more than the model has positions,
- * or if an id is beyond the vocabulary of the branch. */
+ * or if an id is not in the vocabulary of the branch (text or source). */
 int batch_check_ids(const struct config *config, enum site_branch branch, const uint32_t *ids,
                     size_t count, size_t past, struct err *err);
 
@@ -115,8 +115,8 @@ struct stream_start {
                                   * may share one stream */
 };
 
-/* The dropout of training. Random numbers depend on the key, the place in the model (enum
- * dropout_place) and the row: the backward pass drops the same elements as the pass. */
+/* Dropout during training. Random numbers depend on the key, the place in the model (enum
+ * dropout_place) and the row: the backward pass drops the same elements as the forward pass. */
 struct dropout {
     uint64_t key; /* key of the random numbers (rng.h) */
     float rate;   /* share of elements that are dropped; 0: no dropout */
@@ -124,8 +124,8 @@ struct dropout {
 
 enum dropout_place { DROP_EMBEDDING, DROP_WEIGHTS, DROP_ATTENTION, DROP_MLP, DROP_PLACES };
 
-/* dropout_at: the dropout of one place, with a key for this place. dropout_rows: drop elements of
- * rows at one place. */
+/* dropout_at: the dropout with a key of its own for one place in the model. dropout_rows: drop
+ * elements of rows at such a place. */
 struct dropout dropout_at(const struct dropout *all, enum site_branch branch, size_t layer,
                           enum dropout_place place);
 void dropout_rows(struct machine *machine, const struct dropout *all, enum site_branch branch,
@@ -142,10 +142,10 @@ struct run {
     struct dropout dropout;
 };
 
-/* Run the batch up to the last watched site, and announce watched values. Buffers are in `arena`.
- * Keys and values of all layers that run are stored in the texts' caches. A source that is in its
- * cache is neither read nor announced. Returns -1 with the first error, which may be the sink's;
- * the caches then have the same tokens as before. */
+/* Run the batch up to the last watched site, and pass watched values to the tap. Buffers are in
+ * `arena`. Keys and values of all layers that run are stored in the texts' caches. A source that is
+ * in its cache is not read, and its values do not go to the tap. Returns -1 with the first error,
+ * which may be the sink's; the caches then have the same tokens as before. */
 int forward(const struct run *run, struct tap *tap, struct arena *arena, struct err *err);
 
 /* embed_tokens: the rows with which a text, or its source, enters a stack: scaled token embeddings,

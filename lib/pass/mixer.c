@@ -56,7 +56,7 @@ struct mixer_memory {
     float *rows;   /* [thread][2, keys] two rows of maps; NULL before the first watched map */
     float **heads; /* [text][H] memory of each head's matrix (struct lent) */
     float *states, *maps, *after;
-    struct lent *all; /* [text] */
+    struct lent *all; /* [text] memory of the states after each token */
 };
 
 int mixers_init(struct pass *pass)
@@ -233,7 +233,8 @@ static void unit_some(void *context, size_t round, size_t thread)
         }
 }
 
-/* y = a product of x, which is then normed if the mixer has norms. */
+/* y = the product of x and the matrix of slot `id`, normed if the mixer has norms for q, k and
+ * steps. */
 static enum pass_state product_normed(const struct mixing *mix, int id, int norm_id,
                                       struct matrix y, struct matrix x)
 {
@@ -265,7 +266,7 @@ static enum pass_state project_channels(struct mixing *mix, struct matrix x)
 }
 
 /* Compute q, k and v from x [T, C], by products and the convolution, and the narrow vectors from
- * which steps are made. */
+ * which step sizes are computed. */
 static enum pass_state project(struct mixing *mix, struct matrix x)
 {
     struct pass *pass = mix->pass;
@@ -290,7 +291,7 @@ static enum pass_state project(struct mixing *mix, struct matrix x)
         PASS_TRY(product_normed(mix, SLOT_Q, SLOT_Q_NORM, mix->q, mix->v));
         PASS_TRY(product_normed(mix, SLOT_K, SLOT_K_NORM, mix->k, mix->v));
     }
-    if (m->step_rank) /* the input of steps must be computed before v is edited */
+    if (m->step_rank) /* the input of step sizes must be computed before v is edited */
         PASS_TRY(product_normed(mix, SLOT_STEP_DOWN, SLOT_STEP_NORM,
                                 matrix_columns(pass->scratch.narrow, 0, m->step_rank),
                                 m->only_v ? mix->v : x));
@@ -345,8 +346,8 @@ static void decay_some(void *context, size_t round, size_t thread)
     }
 }
 
-/* Compute the rates e^DECAY, for each head or for each channel of its keys, and find the layer's
- * other parameters of steps. */
+/* Compute the rates e^DECAY, for each head or for each channel of its keys, and fetch the layer's
+ * shifts of step sizes and skip factors. */
 static int fill_rates(struct mixing *mix)
 {
     const struct mixer *m = mix->m;
@@ -665,7 +666,7 @@ static size_t first_key(const struct mixing *mix, size_t query)
     return mix->m->update == MIXER_CONVOLVE && query >= taps ? query + 1 - taps : 0;
 }
 
-/* Fill a row of a head's map, up to the key of its query. */
+/* Fill a row of a head's map, up to the column of the query's own token. */
 static void fill_row(const struct mixing *mix, float *row, size_t head, size_t query, size_t thread)
 {
     float *u = mix->pass->scratch.mixers->blocks + thread * mix->m->d_k * COLUMNS;
@@ -767,7 +768,7 @@ static int borrow(struct mixing *mix, struct lent *lent, enum site id, size_t te
     return 0;
 }
 
-/* Announce the matrices of a site for a text, unless they were lent. */
+/* If there is no lender, pass the matrices of a site for a text to the tap. */
 static int announce(struct mixing *mix, enum site id, size_t text, const struct lent *lent)
 {
     const size_t heads = site_heads(mix->pass->config, SITE_OF(BRANCH_MIXER, id), mix->layer);
@@ -808,7 +809,8 @@ static enum pass_state show_maps(struct mixing *mix, enum site id)
     return pass_after(pass, id, mix->layer);
 }
 
-/* Announce the last state of each text, and the states after each token, if they are watched. */
+/* Pass the last state of each text, and the states after each token, to the tap if they are
+ * watched. */
 static enum pass_state show_states(struct mixing *mix)
 {
     struct pass *pass = mix->pass;
@@ -825,7 +827,7 @@ static enum pass_state show_states(struct mixing *mix)
     return pass_after(pass, SITE_STATES, mix->layer);
 }
 
-/* Compute the states of all texts. If they are watched, they are stored and announced. */
+/* Compute the states of all texts. If they are watched, store them and pass them to the tap. */
 static enum pass_state read_states(struct mixing *mix)
 {
     struct pass *pass = mix->pass;

@@ -48,8 +48,9 @@ struct span pass_heads(const struct pass *pass, enum site site, size_t layer)
         stack_head(pass->config, pass->branch, layer)->differ > 0 ||
         (of_keys && pass->batch->cached))
         return (struct span){0, heads};
-    size_t first = num_min(watch->first_head / group, heads); /* an encoder may have fewer heads
-                                                               * than the watch */
+    size_t first = num_min(watch->first_head / group, heads); /* limited, because an encoder may
+                                                               * have fewer heads than the
+                                                               * decoder */
     size_t end = num_min((watch->first_head + watch->head_count - 1) / group + 1, heads);
     return (struct span){first, end - first};
 }
@@ -233,7 +234,7 @@ int tap_show(struct pass *pass, enum site site, size_t layer, size_t text, struc
     return pass->tap->sink(pass->tap->context, &announced, pass->err);
 }
 
-/* Rows that are announced text by text. */
+/* The rows of a site, which are passed to the tap text by text. */
 struct shown_rows {
     struct pass *pass;
     enum site site;
@@ -270,8 +271,8 @@ static enum pass_state show_text(const struct shown_rows *shown, size_t text)
                : PASS_ON;
 }
 
-/* Announce the rows of one text, for a sink that several threads may call. The first round
- * announces text 1, because text 0 has been announced before. */
+/* Pass the rows of one text to a sink that several threads may call. Round 0 handles text 1,
+ * because text 0 has been passed before. */
 static void share_text(void *context, size_t round, size_t thread)
 {
     (void)thread;

@@ -24,8 +24,8 @@ enum {
     ATTENTION_MAPS = SITE_DIFFERENCE - SITE_SCORES + 1,
 };
 
-/* Memory of a layer's attention maps, [T, S] for each head. Either the tap lends the memory, or it
- * is a buffer of the pass, which is announced when the map is complete. */
+/* Memory of a layer's attention maps, [T, S] for each head. The tap lends the memory, or the maps
+ * are in buffers of the pass, which go to the tap when they are complete. */
 struct attention_maps {
     float **heads[ATTENTION_MAPS]; /* [text][head] maps of the running layer; NULL: the map is not
                                     * watched */
@@ -35,7 +35,7 @@ struct attention_maps {
         const size_t *rows; /* row of each query in the lent memory, or ATTENTION_NO_ROW (tap.h);
                              * NULL: query t has row t */
         attention_row_taker take;
-    } * lent; /* [text]; NULL: no map is lent */
+    } * lent; /* [text]; NULL: the tap has no lender */
 };
 
 struct layer_keys {
@@ -52,9 +52,9 @@ struct scratch {
     struct matrix k;        /* [S, Hkv·dk] keys */
     struct matrix v;        /* [S, Hkv·dv] values */
     struct matrix narrow;   /* [T, channels] in latent attention: the narrow vectors from which q,
-                             * or k and v, are made; in mixers: the narrow vectors from which steps
-                             * or gates are made; with copies of the stream: the numbers that weight
-                             * the copies */
+                             * or k and v, are made; in mixers: the narrow vectors from which step
+                             * sizes or gates are made; with copies of the stream: the numbers that
+                             * weight the copies */
     struct matrix k_plain;  /* [T, H·first] in latent attention: the channels of keys that are not
                              * rotated */
     struct matrix k_rotary; /* [T, components] in latent attention: the rotated channels of keys,
@@ -94,8 +94,8 @@ struct scratch {
     struct matrix gate, gated, unmixed, mixed, steps, decays, strengths, taps;
     struct mixer_memory *mixers;        /* NULL: the model has no mixers */
     struct attention_memory *attention; /* [thread] memory of attention, then [thread] more for
-                                         * second heads if two heads make one context; NULL before
-                                         * the first attention */
+                                         * second heads with differential attention; NULL before the
+                                         * first attention */
 };
 
 /* --- the pass -------------------------------------------------------------------------------- */
@@ -173,12 +173,12 @@ enum pass_state pass_product(struct pass *pass, struct slot slot, struct matrix 
                              enum activation activation);
 enum pass_state pass_norm(struct pass *pass, struct slot slot, struct matrix y, struct matrix x);
 
-/* Apply edits to a value. If the value is watched, announce it for each text of the batch; with a
- * cache, only the new tokens are announced. Fails if an announced number is not finite, unless the
- * tap has the function `room`. */
+/* Apply edits to a value. If the value is watched, pass it to the tap for each text of the batch;
+ * with a cache, only the rows of new tokens. Fails if a number passed to the tap is not finite,
+ * unless the tap has the function `room`. */
 enum pass_state tap_rows(struct pass *pass, enum site site, size_t layer, struct matrix rows);
 
-/* Announce a value as tap_rows does, but apply no edits. */
+/* Pass a value to the tap as tap_rows does, but apply no edits. */
 enum pass_state tap_unedited(struct pass *pass, enum site site, size_t layer, struct matrix rows);
 
 /* pass_edits: whether a site in a layer has edits. pass_edit_rows: apply these edits to the values
@@ -190,8 +190,8 @@ void pass_edit_rows(const struct pass *pass, enum site site, size_t layer, struc
  * `own` itself if the tap provides none. */
 struct matrix pass_lent(const struct pass *pass, enum site site, size_t layer, struct matrix own);
 
-/* Announce values of one text that are known to be finite. Returns like a sink: 0, or -1 with an
- * error. */
+/* Pass values of one text, which are known to be finite, to the tap. Returns like a sink: 0, or -1
+ * with an error. */
 int tap_show(struct pass *pass, enum site site, size_t layer, size_t text, struct tensor values);
 
 /* Whether a pass continues after a site: PASS_ON, or PASS_OVER if no later value is needed. */
@@ -230,7 +230,7 @@ struct span {
 };
 
 /* Return the heads of a site that a layer computes: only the watched heads; all heads if a cache or
- * a value after attention needs them, in mixers, or if two heads make one context. */
+ * a value after attention needs them, in mixers, or with differential attention. */
 struct span pass_heads(const struct pass *pass, enum site site, size_t layer);
 
 /* pass_rows: the rows of a text in the matrix of a site. pass_logit_rows: the rows of a text in
@@ -258,8 +258,8 @@ void embed_places(struct weights *weights, const struct config *config, const st
 /* --- mixtures: mixture.c ------------------------------------------------------------------- */
 
 /* scratch.out [T, C] = for each row of x [T, C], the sum of the outputs of its chosen experts times
- * their weights, plus the output of the shared expert if the mixture has one. Announces ln_experts,
- * router, expert_weights and shared_out. */
+ * their weights, plus the output of the shared expert if the mixture has one. Passes the sites
+ * ln_experts, router, expert_weights and shared_out to the tap. */
 enum pass_state mixture(struct pass *pass, const struct mlp_rule *rule, size_t layer,
                         struct matrix x);
 
@@ -283,12 +283,13 @@ void mlp_combine(struct machine *machine, const struct mlp_rule *rule, struct ma
 /* Reserve the memory that all mixers of a pass use. */
 int mixers_init(struct pass *pass);
 
-/* scratch.active [T, H·dv] = the input of a mixer's last matrix, for x [T, C]. Announces the sites
- * from q_pre to gated. In texts with caches, the states in the cache are continued and stored. */
+/* scratch.active [T, H·dv] = the input of a mixer's last matrix, for x [T, C]. Passes the sites
+ * from q_pre to gated to the tap. In texts with caches, the states in the cache are continued and
+ * stored. */
 enum pass_state mix(struct pass *pass, const struct mixer *mixer, size_t layer, struct matrix x);
 
-/* gated = the context · gate(a product of x [T, C]), element by element. Announces gate and
- * gated. */
+/* gated = the context · gate(a product of x [T, C]), element by element. Passes the sites gate and
+ * gated to the tap. */
 enum pass_state gate_context(struct pass *pass, enum gate gate, size_t layer, struct matrix x);
 
 /* --- attention: attention.c ------------------------------------------------------------------- */
@@ -297,8 +298,8 @@ enum pass_state gate_context(struct pass *pass, enum gate gate, size_t layer, st
 void attention_store(struct pass *pass, const struct head_rule *heads, size_t layer);
 
 /* scratch.context [T, H·dv] = weights · v for each head, with weights = softmax(rule(q · kᵀ)) in
- * dense attention. The context is not computed if neither it nor a later value is needed. Announces
- * the sites from scores to context. */
+ * dense attention. The context is not computed if neither it nor a later value is needed. Passes
+ * the sites from scores to context to the tap. */
 enum pass_state attention(struct pass *pass, const struct sublayer *s, size_t layer);
 
 /* Return how many bytes `threads` threads need for attention in float32, for a text with `queries`

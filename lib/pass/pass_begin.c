@@ -56,8 +56,8 @@ static struct widths widest(const struct stack *stack)
 
 enum { FIRST_OF_KEYS = 1, BUFFERS_OF_KEYS = 2, BUFFERS = 32 };
 
-/* List the matrices of a pass over `rows` tokens that attend to `keys` tokens. Matrices that a
- * model does not need have no columns. The first matrix is the stream, the only one that a pass
+/* List the matrices of a pass over `rows` tokens that attend to `keys` tokens. Matrices that the
+ * model does not need get 0 columns. The first matrix is the stream, the only one that a pass
  * without layers needs; the matrices of keys and values [S, Hkv·d] follow. */
 static void list_buffers(struct buffer list[BUFFERS], struct scratch *s, const struct config *c,
                          const struct stack *stack, size_t rows, size_t keys)

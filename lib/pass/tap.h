@@ -34,7 +34,7 @@ struct watch {
     size_t first_head, head_count; /* the query heads that are watched; head_count 0: all heads */
 };
 
-/* Begin an empty watch in `arena`. The config must outlive the watch. */
+/* Initialise an empty watch in `arena`. The config must outlive the watch. */
 int watch_init(struct watch *watch, const struct config *config, struct arena *arena,
                struct err *err);
 
@@ -89,9 +89,9 @@ struct attention_map_loan {
 
 /* Attention maps are too large to be copied: a lender provides the memory to which maps are
  * written, or receives their rows one after the other. It is called once for each watched site,
- * layer and text. The maps are complete when it is called for the next layer, when the next value
- * is announced, or when the pass has ended. A head whose memory is NULL is not written. Returns 0,
- * or -1 with an error. */
+ * layer and text. The maps are complete when it is called for the next layer, when the tap receives
+ * the next value, or when the pass has ended. A head whose memory is NULL is not written. Returns
+ * 0, or -1 with an error. */
 typedef int (*tap_lender)(void *context, struct attention_map_loan *loan, struct err *err);
 
 /* The token with the largest logit; of equal logits, the one with the lowest id. `known`: the id is
@@ -105,13 +105,13 @@ struct tap {
     const struct watch *watch;
     tap_sink sink;
     struct likeliest *likeliest; /* For one text with last_logits: set if the largest logit is found
-                                  * without computing all logits, which are then not announced.
-                                  * NULL: logits are always announced */
-    tap_lender lend;             /* NULL: maps are announced like other values */
+                                  * without computing all logits, which the tap then does not
+                                  * receive. NULL: the tap always receives logits */
+    tap_lender lend;             /* NULL: the sink receives maps like other values */
     /* Returns memory for the values of a site of all texts, to which the pass may write the values
-     * before they are announced, or NULL if the tap has no such memory. If a tap has this function,
-     * its values are not checked for infinity and NaN, and several threads at once announce the
-     * values of texts after the first; its sink must not fail. */
+     * before it passes them to the sink, or NULL if the tap has no such memory. If a tap has this
+     * function, its values are not checked for infinity and NaN, and several threads at once pass
+     * the values of texts after the first to the sink; its sink must not fail. */
     float *(*room)(void *context, enum site site, int layer, size_t floats);
     void *context;
 };

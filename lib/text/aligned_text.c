@@ -6,8 +6,8 @@ enum { FIRST_ROOM = 32 };
 
 /* --- original positions ----------------------------------------------------------------------- */
 
-/* Find the last part that begins at or before `at`: by growing steps from `*hint`, then by
- * bisection. */
+/* Find the alignment of position `at` of the changed text: the last one that begins at or before
+ * it. Searches by growing steps from index `*hint`, then by bisection. */
 static const struct alignment *part_of(const struct aligned_text *text, size_t at, size_t *hint)
 {
     const struct alignment *parts = text->parts;
@@ -28,7 +28,7 @@ static const struct alignment *part_of(const struct aligned_text *text, size_t a
     return &parts[low];
 }
 
-/* The number of whole units in `size` bytes. */
+/* The number of complete units of `unit` bytes in `size` bytes. */
 static size_t units(size_t unit, size_t size)
 {
     return unit == 1 ? size : unit == 2 ? size / 2 : size / unit;
@@ -74,7 +74,8 @@ struct segment {
     size_t at, start, unit, original;
 };
 
-/* True if a part continues the last part in the same units. */
+/* True if `part` follows the last alignment without a gap in both texts, in units of equal size;
+ * false for inserted text. */
 static bool continues(const struct text_rewriter *rewriter, const struct segment *part)
 {
     if (!rewriter->part_count)

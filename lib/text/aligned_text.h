@@ -20,14 +20,14 @@
 struct alignment {
     size_t at;
     size_t start;
-    uint32_t unit;     /* bytes of a unit in the changed text, at least 1 */
-    uint32_t original; /* bytes of the original text for each unit */
+    uint32_t unit;     /* number of bytes of a unit in the changed text, at least 1 */
+    uint32_t original; /* number of bytes of the original text for each unit */
 };
 
 struct aligned_text {
     const char *bytes; /* valid UTF-8 */
     size_t size;
-    size_t start; /* position in the original text, if there are no parts */
+    size_t start; /* if `part_count` is 0: position of `bytes` in the original text */
     const struct alignment *parts;
     size_t part_count; /* 0: the text equals the original text from `start` on */
 };
@@ -53,7 +53,7 @@ static inline struct text_range aligned_text_origin(const struct aligned_text *t
 /* Limits for the steps of a tokenizer on one text: without them, chained replacements of "a" by
  * "aaaaaaaa" would fill the memory, and patterns that backtrack in every word would take hours. */
 struct text_limits {
-    size_t size_max;   /* maximum bytes of the text after a step */
+    size_t size_max;   /* maximum size in bytes of the text after a step */
     size_t steps_left; /* steps of backtracking that searches may still use (matcher.h) */
 };
 
@@ -78,7 +78,7 @@ struct text_rewriter {
     struct text_range kept; /* bytes of `in` that are kept, and not copied yet */
     bool changed;
     bool failed, too_long;
-    size_t too_large; /* size of a unit beyond 32 bits; 0: none */
+    size_t too_large; /* size of a unit that exceeds 32 bits, which is an error; 0: none does */
 };
 
 /* Keep the bytes [start, end) of `in`, or replace them by `bytes`; if start = end, insert `bytes`.

@@ -38,9 +38,9 @@ enum { EXTRA_IDS_MOST = 1000 }; /* the largest accepted value of `extra_ids` */
 /* The contents of tokenizer_config.json. A member that is null counts as absent, except in
  * `named`. */
 struct tokenizer_config {
-    const char *tokens[TOKEN_ROLES]; /* by role: the token's text, or the `content` of an object;
-                                      * NULL: no such token */
-    enum answer adds[TOKEN_ROLES];   /* by role: the keys add_bos_token, add_eos_token */
+    const char *tokens[TOKEN_ROLES]; /* text of the token with each role, or the `content` of its
+                                      * object; NULL: no such token */
+    enum answer adds[TOKEN_ROLES];   /* the keys add_bos_token and add_eos_token, by role */
     enum answer prefixes;            /* the key add_prefix_space */
     enum answer legacy;              /* the key legacy; ANSWER_NO: SentencePiece adds no blank after
                                       * added tokens */
@@ -55,10 +55,10 @@ struct tokenizer_config {
                                          * comes after the text */
     long long extra_ids;                /* number of the tokens <extra_id_N> of T5; 100 if the file
                                          * does not say */
-    const char *class;                  /* the key tokenizer_class; "": none */
-    const char *languages[2];           /* the keys src_lang and tgt_lang; NULL: none */
-    const char *language_codes;         /* the name of a list of languages; NULL: none */
-    const char *chat_template;          /* a text in Jinja; NULL: none */
+    const char *class;                  /* the key tokenizer_class; "": the key is absent */
+    const char *languages[2];           /* the keys src_lang and tgt_lang; NULL: absent */
+    const char *language_codes;         /* the key language_codes, such as "m2m100"; NULL: absent */
+    const char *chat_template;          /* the key chat_template, in Jinja; NULL: absent */
     struct added_token *listed;         /* `listed_count` tokens of added_tokens_decoder */
     size_t listed_count;
     struct added_token named[NAMED_TOKENS]; /* `bytes` is NULL if no file has the key, "" if its
@@ -86,7 +86,7 @@ struct tokenizer {
                                       * the vocabulary */
     struct tokenizer *source;        /* tokenizer of an encoder-decoder's source texts; NULL: the
                                       * same as for target texts */
-    struct text_templates templates; /* the special tokens around texts, as the files say */
+    struct text_templates templates; /* the special tokens around texts, as the files define them */
     bool encoded_pieces;             /* the model gets pieces whose bytes are written in GPT-2's
                                       * alphabet */
     struct tokenizer_config config;
@@ -104,14 +104,14 @@ void tokenizer_release(struct tokenizer *tokenizer);
 
 /* Functions that each read one kind of file, in tokenizer_json.c, sentencepiece.c,
  * sentencepiece_classes.c and vocab_files.c. tokenizer_fill_marian and tokenizer_fill_m2m also make
- * the `source`. */
+ * the tokenizer of source texts. */
 typedef int tokenizer_filler(struct tokenizer *tokenizer, const struct folder *folder,
                              const char *name, struct err *err);
 tokenizer_filler tokenizer_fill_json, tokenizer_fill_sentencepiece, tokenizer_fill_marian,
     tokenizer_fill_m2m, tokenizer_fill_deberta, tokenizer_fill_class, tokenizer_fill_vocab,
     tokenizer_fill_lines;
 
-/* Read the words of a vocab.json: vocab_files.c. */
+/* Read the words of a vocab.json (defined in vocab_files.c). */
 int tokenizer_read_words(void *tokenizer, const struct file *file, struct err *err);
 
 /* tokenizer_json.c: tokenizer_parse_json reads a whole tokenizer.json. tokenizer_parse_stages reads
@@ -167,8 +167,8 @@ int tokenizer_merge_listed(struct tokenizer *tokenizer, const struct folder *fol
  * named. */
 int tokenizer_add_named(struct tokenizer *tokenizer, const struct folder *folder, struct err *err);
 
-/* tokenizer_name_usual gives tokens without a name their `usual` name. tokenizer_find_named finds
- * the id of a named token, which `file` must have. */
+/* tokenizer_name_usual gives tokens that no file names their `usual` name. tokenizer_find_named
+ * finds the id of a named token; if there is no such token, the error names `file`. */
 void tokenizer_name_usual(struct tokenizer *tokenizer, const char *const usual[NAMED_TOKENS]);
 int tokenizer_find_named(uint32_t *id, const struct tokenizer *tokenizer, enum named_token token,
                          const struct folder *folder, const char *file, struct err *err);

@@ -15,7 +15,7 @@
 enum {
     PIECE_ENTRY_BYTES = 22,
     PIECE_ENTRY_TOKENS = 8,
-    PIECE_CACHE_ENTRIES_MAX = 8192, /* entries of 64 bytes: half a megabyte */
+    PIECE_CACHE_ENTRIES_MAX = 8192, /* maximum number of entries, of 64 bytes each: 512 KiB */
 };
 
 struct piece_entry { /* 64 bytes, a cache line */
@@ -41,8 +41,8 @@ struct piece_cache {
 struct best_ways {
     double *sums; /* sums of scores, by the low bits of a position; NaN: no path */
     size_t mask;
-    uint32_t *steps; /* by position - base: the id of the last entry of the best path to the
-                      * position; BPE_NONE: a character without an entry */
+    uint32_t *steps; /* [position - base] id of the last entry of the best path to the position;
+                      * BPE_NONE: a character without an entry */
     size_t capacity;
     size_t base, reach; /* `base`: position of the first step; `reach`: the last position with a
                          * path */
@@ -57,7 +57,8 @@ struct encoder {
     struct bpe_piece piece;
     struct piece_cache cache;
     struct buf scratch;
-    struct token_list found; /* WordPiece: tokens of a piece that may still be unknown */
+    struct token_list found; /* WordPiece: tokens of the current piece; empty if the piece is
+                              * unknown */
     struct best_ways ways;
     struct text_rewriter spare; /* a rewriter whose memory the next step that changes a
                                  * piece reuses */

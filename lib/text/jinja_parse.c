@@ -455,7 +455,8 @@ static bool end_tag(struct reader *reader, const char *close)
     return true;
 }
 
-/* Append a text to statements, unless it is empty. */
+/* Unless the text is empty, append a statement that prints it. Returns the pointer that the next
+ * statement will set. */
 static node **add_text(struct reader *reader, node **last, const char *text, size_t size)
 {
     if (!size)

@@ -13,8 +13,8 @@ typedef struct jinja_value value;
 enum {
     DEPTH_MAX = 500,     /* maximum nesting depth of expressions, statements, calls and compared
                           * values */
-    STEPS_MAX = 1000000, /* maximum number of expressions, statements, turns of loops, and compared
-                          * values that are run */
+    STEPS_MAX = 1000000, /* maximum number of steps of a run: expressions, statements, turns of
+                          * loops and compared values */
     MEBIBYTES_MAX = 64,  /* maximum MiB of values that are made, and of texts that are read and
                           * written */
     PAIRS_FEW = 16,      /* a map with fewer pairs has no index */

@@ -131,12 +131,12 @@ static bool move(struct row_position *position, int offset)
  * character are missing or it is invisible. */
 static size_t show_shared(struct buf *out, const struct row_position *position)
 {
-    static const char first[] = "₁"; /* further numbers differ in the last byte */
+    static const char first[] = "₁"; /* sign of part 1; other signs differ in the last byte */
     struct row_position now = *position;
     char bytes[4];
     size_t size = 0;
     size_t before = 0; /* bytes of the character before the position */
-    int part = 0;      /* number of the part, from 0 */
+    int part = 0;      /* index of this part of the character, from 0 */
     uint32_t character = 0;
     for (; before < 4 && utf8_continues(now.row[now.index].bytes[now.at]); before++) {
         size_t index = now.index;
@@ -151,7 +151,7 @@ static size_t show_shared(struct buf *out, const struct row_position *position)
     if (before >= size || !utf8_is_visible(character))
         return 0;
     if (utf8_width(bytes, size) == 0)
-        buf_text(out, "◌"); /* a base that shows a combining mark */
+        buf_text(out, "◌"); /* the base on which a combining mark is shown */
     buf_bytes(out, bytes, size);
     buf_bytes(out, first, sizeof first - 2);
     buf_char(out, (char)(first[sizeof first - 2] + part));

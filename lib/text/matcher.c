@@ -43,7 +43,8 @@ enum { CATEGORIES = 5, RANGES_MAX = 1024 };
 
 static const char *const category_names[CATEGORIES] = {"L", "M", "N", "P", "S"};
 
-/* The category of a newer character, as an index in category_names; -1: none of these. */
+/* The category of a character that Oniguruma leaves unassigned, as an index in category_names; -1:
+ * none of these. */
 static int category_of(uint32_t character)
 {
     static const struct unicode_range punctuation[] = {

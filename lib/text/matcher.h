@@ -62,12 +62,12 @@ extern const struct splitter_pattern splitter_patterns[PATTERN_COUNT];
 struct matcher {
     bool (*is)(uint32_t character);
     bool near[0x800];    /* results of `is` for characters of one or two bytes */
-    size_t row;          /* characters in a match of `is`; ROW_ALL: all adjacent characters of the
-                          * kind */
-    const char *literal; /* a text of `literal_size` bytes; NULL: none */
+    size_t row;          /* number of characters in a match of `is`; ROW_ALL: all adjacent
+                          * characters for which `is` returns true */
+    const char *literal; /* the text to search for, `literal_size` bytes; NULL: none */
     size_t literal_size;
     enum splitter_kind splitter;
-    struct regex *regex; /* owned; threads may share it */
+    struct regex *regex; /* a compiled expression, owned; threads may share it; NULL: none */
     const char *pattern; /* the pattern's name in splitter_patterns; NULL: it has no name */
 };
 
@@ -88,7 +88,8 @@ void matcher_set_kind(struct matcher *matcher, bool (*is)(uint32_t character));
 
 void matcher_release(struct matcher *matcher);
 
-/* Begin a walk from left to right. Walks of one text share its limits; NULL: a walk has its own. */
+/* Begin to search a text from left to right. All searches of one text may share `limits`; NULL:
+ * this search has limits of its own. */
 struct matcher_walk matcher_walk(const struct matcher *matcher, const char *text, size_t size,
                                  struct text_limits *limits);
 

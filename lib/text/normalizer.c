@@ -244,7 +244,7 @@ static int encode_bytes(const struct stage *step, struct text_rewriter *rewriter
  * a zero. tokenizer.json has it in base64. */
 
 enum {
-    SIZE_BYTES = 4,     /* bytes of the number before the trie: the size of the trie in bytes */
+    SIZE_BYTES = 4,     /* size of the number before the trie, which gives the size of the trie */
     GRAPHEME_BYTES = 6, /* graphemes of this many bytes or more are mapped character by character */
 };
 

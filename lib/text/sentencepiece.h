@@ -13,7 +13,7 @@ struct sentencepiece_piece {
 struct sentencepiece {
     struct sentencepiece_piece *pieces; /* array of `count` pieces, by id */
     size_t count;
-    size_t bytes; /* total size of all words */
+    size_t bytes; /* total size of all words in bytes */
     uint64_t kind;
     bool falls_back, suffix; /* settings byte_fallback and treat_whitespace_as_suffix of the file */
     struct sentencepiece_rules rules;

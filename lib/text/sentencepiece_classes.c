@@ -65,8 +65,9 @@ enum class_flag {
  * out. `single`, `pair`: the tokens around a text $A and a pair $A $B; a token or text before `:1`
  * has segment 1; @en_XX stands for src_lang or, without src_lang, for en_XX. */
 static const struct sentencepiece_class {
-    const char *name, *models; /* `name`: the class without `Fast`; `models`: the values of
-                                * model_type that need no class in the folder */
+    const char *name, *models; /* `name`: the class without `Fast`; `models`: values of
+                                * model_type, separated by spaces, that select this row if
+                                * the folder names no class; NULL: none */
     const char *usual[NAMED_TOKENS];
     const char *before, *after;
     uint32_t skipped, unknown;
@@ -135,7 +136,7 @@ enum { CLASSES = sizeof classes / sizeof *classes };
 /* The vocabulary that is being made: words by id. */
 struct class_words {
     struct sentencepiece_piece *items;
-    size_t count, first, end; /* pieces of the file: first … end - 1 */
+    size_t count, first, end; /* the items `first` to `end` - 1 are pieces of the file */
 };
 
 static void add_word(struct class_words *words, const char *bytes, size_t size)

@@ -41,7 +41,7 @@ struct stage {
     /* members for normalizers */
     bool left, right; /* Strip: remove white space on the left or right */
     bool first;       /* SentencePiece: add the prefix only at the start of the original text */
-    bool stays[256];  /* by byte: true for ASCII that the step does not change */
+    bool stays[256];  /* [byte] true for ASCII characters that the step does not change */
     const struct charsmap *charsmap; /* the character map of a Precompiled or SentencePiece
                                       * normalizer; NULL: no character is mapped */
     const struct added_tokens *kept; /* SentencePiece: the added tokens, of which user-defined
@@ -56,8 +56,9 @@ struct stage {
     enum prepend_scheme prepend; /* when to put `content` before a piece that lacks it */
 
     /* members for decoders */
-    long long start, stop; /* Strip: how often `content` is removed on each side, at most */
-    bool fused;            /* Strip: `start` is for all tokens together, not for each */
+    long long start, stop; /* Strip: maximum number of times that `content` is removed at the
+                            * start and at the end of a token */
+    bool fused;            /* Strip: `start` limits the removals of all tokens together */
     bool strips_first;     /* Metaspace: signs in the first token are removed, not replaced by
                             * spaces */
     bool cleans;           /* WordPiece: remove spaces before punctuation, shorten `do not` */
@@ -83,7 +84,7 @@ struct stage_row {
      * or not at all. */
     bool (*is)(uint32_t character);
     enum split_behavior behavior;
-    const struct stage_row *then; /* a second step; NULL: none */
+    const struct stage_row *then; /* type of a second step; NULL: the stage has only one */
 
     /* A decoder: `rewrite` replaces a token by state->bytes; `put` passes parts of it to the next
      * step; without both, the token is passed unchanged. `end` passes the bytes that the step still
@@ -112,10 +113,10 @@ extern const struct stage_kind normalizers, pre_tokenizers, post_processors, dec
 struct stage_list {
     const struct stage_kind *kind;
     struct arena *arena; /* holds the steps */
-    struct stage **head; /* the pointer to the first step */
+    struct stage **head; /* the pointer that is set to the first step */
     struct stage *last;
     size_t count;                     /* number of stages read */
-    struct text_templates *templates; /* for post-processors, which have no steps */
+    struct text_templates *templates; /* set by post-processors, which add no steps */
 };
 
 /* Read a stage or a Sequence. If `value` is NULL or a JSON null, the list is empty; a type without
@@ -136,7 +137,7 @@ int stage_read_pattern(struct stage_list *list, struct stage *step, const struct
 struct sentencepiece_rules {
     const struct added_tokens *kept; /* the added tokens, of which user-defined tokens are not
                                       * mapped */
-    const unsigned char *charsmap;   /* the map of characters */
+    const unsigned char *charsmap;   /* the map of characters, `charsmap_size` bytes */
     size_t charsmap_size;
     bool collapses; /* remove spaces at both ends and repeated spaces */
     bool prefixes;  /* add a space before the text */

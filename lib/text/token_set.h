@@ -36,9 +36,9 @@ struct added_tokens {
                                 * longest first */
     struct added_token *by_id; /* array of `count` tokens, sorted by id */
     size_t count;
-    size_t first[257];   /* by byte: index of the first item whose pattern begins with the byte */
-    size_t count_of[2];  /* number of tokens by `normalized` */
-    bool begins[2][256]; /* by `normalized`: true if a pattern begins with the byte */
+    size_t first[257];   /* index of the first item whose pattern begins with each byte */
+    size_t count_of[2];  /* number of tokens that are not `normalized`, and of those that are */
+    bool begins[2][256]; /* [normalized][byte] true if a pattern begins with the byte */
 };
 
 /* A text to encode. */

@@ -136,11 +136,11 @@ int tokenizer_role(const struct tokenizer *tokenizer, enum token_role role, uint
 struct tokenizer_facts {
     const char *file;     /* name of the file with the vocabulary or, for Marian and M2M-100, with
                            * the pieces */
-    const char *kind;     /* "words", "byte-level BPE", … */
+    const char *kind;     /* kind of the tokenizer, such as "words" or "byte-level BPE" */
     const char *gap;      /* the text between two tokens when they are joined: "" or a space */
     const char *prefix;   /* the prefix of WordPiece's tokens that continue a word, "##"; NULL:
                            * none */
-    long long truncation; /* tokens to which other programs truncate a text; 0: no limit */
+    long long truncation; /* other programs truncate a text to so many tokens; 0: no limit */
     bool pads;            /* other programs pad short texts; this one neither truncates nor pads */
     const struct added_tokens *added;
 };

@@ -351,7 +351,7 @@ static int find_special(struct added_token *token, bool *found, const struct tok
 static int add_named(struct token_set *set, const struct added_token named[NAMED_TOKENS],
                      struct err *err)
 {
-    enum { GPT2_TOKENS = 3 }; /* the number of first keys whose default is END_OF_TEXT */
+    enum { GPT2_TOKENS = 3 }; /* BOS, EOS and UNK, whose default is END_OF_TEXT */
     static const struct added_token gpt2 = {.bytes = END_OF_TEXT, .size = sizeof END_OF_TEXT - 1};
     struct added_token items[NAMED_TOKENS];
     size_t count = 0;

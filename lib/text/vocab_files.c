@@ -34,7 +34,8 @@ static int read_merges(void *context, const struct file *file, struct err *err)
     return merges_read_lines(&tokenizer->model.bpe, file->bytes, file->size, err);
 }
 
-/* Find the class of tokenizer_config.json, which may end with `Fast`, among a file's classes. */
+/* Find the class that tokenizer_config.json names, with or without `Fast`, among the classes that
+ * read a file. */
 static int find_class(size_t *index, const struct tokenizer *tokenizer, struct names classes,
                       const char *expected, const struct folder *folder, struct err *err)
 {
@@ -87,7 +88,7 @@ static const struct merges_class {
 
 enum { CLASS_COUNT = sizeof classes / sizeof *classes };
 
-/* Add the special tokens, and the stages. */
+/* Add the special tokens and the stages of the tokenizer's class. */
 static int add_stages(struct tokenizer *tokenizer, const struct folder *folder, struct err *err)
 {
     char type[MODEL_TYPE_BYTES];

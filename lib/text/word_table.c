@@ -426,8 +426,8 @@ static bool is_itself(uint32_t c)
            c != SOFT_HYPHEN;
 }
 
-/* long_signs: for each character from U+0080 on, the byte + 1 that it represents; 0: none.
- * is_plain: by form and byte, true for bytes of a JSON text that are copied unchanged. */
+/* long_signs: the byte that each character from U+0080 on represents, plus 1; 0: no byte.
+ * is_plain[form][byte]: true if the byte of a JSON text is copied unchanged. */
 static uint16_t long_signs[FIRST_OTHER + OTHERS - 0x80];
 static bool is_plain[WORD_TEXT + 1][256];
 

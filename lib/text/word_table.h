@@ -24,9 +24,9 @@
 #include "format/json.h"
 
 enum {
-    WORD_ID_MAX = 10000000, /* the largest id that a vocabulary may use */
-    WORD_TABLE_BYTES = 16,  /* estimated memory of a table for each word, without its bytes */
-    WORD_BYTES_MAX = (1 << 30) - 1, /* maximum bytes of all words together */
+    WORD_ID_MAX = 10000000,         /* the largest id that a vocabulary may use */
+    WORD_TABLE_BYTES = 16,          /* estimated memory in bytes for each word, without its text */
+    WORD_BYTES_MAX = (1 << 30) - 1, /* maximum total size of all words in bytes */
 };
 
 enum word_form {
@@ -59,7 +59,7 @@ struct word_table {
     char *bytes;
     size_t used_bytes;
     double *scores;          /* scores by id, from ["word", -1.5]; NULL: there are none */
-    struct hash_index index; /* ids by words */
+    struct hash_index index; /* finds ids by the hashes of words */
     struct arena arena;
 };
 
@@ -135,14 +135,14 @@ uint32_t byte_alphabet_sign(unsigned char byte);
 
 #define WORD_TRIE_NONE UINT32_MAX
 
-enum { WORD_TRIE_BITS = 28 }; /* bits of the number of a node */
+enum { WORD_TRIE_BITS = 28 }; /* number of bits of the index of a node */
 
 /* Each node is a prefix of words; node 0 is the empty prefix. Steps from node to node are in a hash
  * table: a slot contains the first node, the byte and the second node, or 0 if it is free. */
 struct word_trie {
     uint64_t *steps; /* hash table with `mask` + 1 slots */
     size_t mask;
-    uint32_t *ids; /* by node: id of the word that ends there, or WORD_TRIE_NONE */
+    uint32_t *ids; /* id of the word that ends at each node, or WORD_TRIE_NONE */
     size_t count, capacity;
     size_t longest; /* the size of the longest word in bytes */
 };

@@ -48,7 +48,8 @@ enum train_objective train_objective_of(const struct config *c)
 
 /* --- steps ------------------------------------------------------------------------------------ */
 
-/* Find the gradient of each tensor of the weights; tensors that are not trained have none. */
+/* Set step->tensors to the addresses of the gradients of all tensors; NULL for tensors that are not
+ * trained. */
 static int place_gradients(struct train_step *step, struct err *err)
 {
     const size_t count = step->model.parameter_count;

@@ -25,7 +25,7 @@
  * tensor has the same offset for every use. */
 struct parameters {
     const struct new_model *new_model;
-    float *values; /* [count] */
+    float *values; /* [count] the numbers of all tensors */
     size_t count;
 };
 
@@ -70,7 +70,7 @@ struct train_step {
     float **tensors;      /* the gradient of each tensor of `model`, by the index that
                            * weights_tensor returns; NULL: the tensor is not trained */
     struct weights model; /* the weights in the form that a pass uses */
-    size_t rows;          /* number of rows of all texts: texts · tokens */
+    size_t rows;          /* maximum number of rows in a batch: texts · tokens of the plan */
     struct text *texts;
     double *losses;             /* [rows] the loss of each row with a target */
     struct arena kept, scratch; /* memory of one step: `kept` for the tape, `scratch` for the

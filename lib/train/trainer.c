@@ -695,7 +695,8 @@ int train_checkpoint_write(const struct trainer *trainer, const struct new_model
             (struct folder_file){optimizer_file, optimizer.bytes, optimizer.size};
         for (size_t i = 0; i < new_model->folder.file_count; i++)
             files[folder.file_count++] = new_model->folder.files[i];
-        describe(&json, trainer, &folder); /* without the log, whose times differ in every run */
+        describe(&json, trainer, &folder); /* does not hash the log, whose times differ in every
+                                            * run */
         files[folder.file_count++] = (struct folder_file){log_file, log->bytes, log->size};
         files[folder.file_count++] = (struct folder_file){settings_file, json.bytes, json.size};
         failed = buf_check(&json, err) || folder_save(&folder, target, NULL, err);

@@ -44,7 +44,7 @@ struct dataset {
     size_t count;
     const uint32_t *starts; /* indices of the first tokens of all lines that have tokens */
     size_t start_count;
-    struct dataset_pair *pairs; /* [pair_count] */
+    struct dataset_pair *pairs; /* [pair_count] pairs or labelled texts */
     size_t pair_count;
     size_t longest, longest_source; /* maximum number of tokens of a text of a pair, without its
                                      * first token, or of a labelled text; and maximum number of
@@ -76,8 +76,8 @@ int dataset_add_labelled(struct dataset *dataset, const uint32_t *ids,
 
 /* Set the length of texts, and hold out a share of the lines or pairs, at least one, at the end. It
  * is an error if fewer than two lines begin at least `tokens` + 1 tokens before the end. With pairs
- * or labelled texts, it is an error if there are fewer than two, or if one is longer than
- * `tokens`. */
+ * or labelled texts, it is an error if there are fewer than two, or if a text, in a pair without
+ * its first token, is longer than `tokens`. */
 int dataset_finish(struct dataset *dataset, size_t tokens, double held_out, struct err *err);
 void dataset_release(struct dataset *dataset);
 

@@ -204,8 +204,8 @@ static struct new_model_tensor *tensor_of(const struct weight_drawing *drawing, 
 
 /* --- bare attention --------------------------------------------------------------------------- */
 
-/* Draw torch.rand for one head of the `heads` heads that are side by side in a matrix. Do nothing
- * if `matrix` is NULL. */
+/* Draw the numbers of torch.rand for one of the `heads` heads that are side by side in a matrix. Do
+ * nothing if `matrix` is NULL. */
 static int draw_head(struct weight_drawing *drawing, const struct new_model_tensor *matrix,
                      size_t head, size_t heads, struct err *err)
 {

@@ -36,7 +36,8 @@ enum { WEIGHT_INIT_TABLE_ROWS = 50000 }; /* rows of the embedding in textbooks *
 
 struct weight_init {
     uint64_t seed;
-    enum weight_init_way way; /* the way in which the weights of bare attention are drawn */
+    enum weight_init_way way; /* how the weights of bare attention are drawn: as RAND or as LINEAR
+                               * (comment at the top) */
     size_t table_rows;        /* rows of bare attention's nn.Embedding, at least vocab_size; 0:
                                * WEIGHT_INIT_TABLE_ROWS */
     const struct progress_sink *progress; /* receives the number of finished layers; NULL: no
@@ -44,7 +45,7 @@ struct weight_init {
 };
 
 /* Fill a new model whose weights are all 0. It is an error if the model is of another kind than the
- * three described above. */
+ * three at the top of this file. */
 int weight_init_draw(struct new_model *new_model, const struct weight_init *init, struct err *err);
 
 /* Fill the classifier of a model of any family, whose other weights come from a model without a

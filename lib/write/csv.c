@@ -147,8 +147,9 @@ struct csv_line {
     struct err *err;
 };
 
-/* The number of leading columns: settings, columns of the input and, in tables of csv and excel,
- * the text of the item. The columns `model` and `sentence`, if any, follow and are not counted. */
+/* The number of leading columns: settings of a sweep, columns copied from the input and, in tables
+ * of csv and excel, the text of the item. The columns `model` and `sentence`, if any, follow; they
+ * are not counted. */
 static size_t leading_count(const struct writer *writer)
 {
     bool has_tables = writer->format != &format_tidy && report_has_tables(writer->report);
@@ -163,8 +164,8 @@ static void add_field(struct buf *out, const char *text)
 }
 
 /* Append the name of a column. It gets the prefix attn_ if a leading column of the input has the
- * same name or, unless this column leads itself (`leads`), if a leading column of the table has
- * it. */
+ * same name or, unless this column is itself a leading column (`leads`), if a leading column of the
+ * table has it. */
 static void add_name(struct csv_line *line, const char *name, bool leads)
 {
     struct writer *writer = line->writer;
@@ -246,7 +247,7 @@ static void add_sheet(struct csv_line *line, const struct sheet *sheet, size_t r
         sheet_layer_head(sheet, row, column, &layer, &head);
     add_text(line, "tensor", sheet->name);
     add_index(line, "layer", layer, sheet->mean_of_layers);
-    /* true if heads are query heads: not shared key/value heads, and not copies */
+    /* true if heads are query heads, not shared key/value heads or copies of the residual stream */
     bool of_queries = sheet->shared_by <= 1 && !sheet->of_copies;
     bool has_kv_heads = false, has_copies = false;
     add_index(line, "head", of_queries ? head : -1, of_queries && sheet->mean_of_heads);
@@ -306,7 +307,8 @@ static int check_columns(const struct report *report, struct err *err)
                 first.columns.size, first.columns.name, first.name, other.columns.size,
                 other.columns.name, other.name);
     }
-    /* all texts have the same columns if the columns belong to a source that the texts share */
+    /* true if each text has columns of its own; if the columns belong to a source that all texts
+     * share, they are the same for all texts */
     const struct tokenized *text = report_text_of(report, &first.columns);
     bool of_own = !first.columns.joined && /* joined columns have the same names in all texts */
                   (text == &report->text ||
@@ -320,8 +322,8 @@ static int check_columns(const struct report *report, struct err *err)
     return 0;
 }
 
-/* True if rows need leading columns: several matrices are in one table, or rows have columns of the
- * input. */
+/* True if rows need leading columns: several matrices are in one table, or the output has columns
+ * of a sweep's settings or of the input. */
 static bool has_leading(const struct writer *writer)
 {
     const struct report *report = writer->report;

@@ -23,7 +23,7 @@ struct folder_files {
     bool made, complete; /* `made`: the subfolder of a text was made or opened; `complete`: all
                           * files and the manifest are written */
     enum format_unit unit;
-    /* the part of the report that is in the open file, as a report of its own */
+    /* the report with only the tables, tensor or head that are in the open file */
     struct report report;
     struct array one; /* the tensor or head in the open file */
     struct stream stream;
@@ -143,7 +143,7 @@ static int folder_begin(struct writer *writer, const struct target_folder *targe
     return 0;
 }
 
-/* Choose the part of the report for the next file: a tensor or a head. Returns the file's name
+/* Set folder->report to the tensor or head that the next file contains. Returns the file's name
  * without its extension. */
 static const char *choose_share(struct writer *writer, char stem[SHEET_NAME_BYTES],
                                 const struct sheet *sheet)

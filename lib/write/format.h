@@ -58,11 +58,11 @@ struct layout {
      * PAGE_COLUMNS in html */
     size_t columns;
     bool is_piped; /* no terminal shows the output: tables in text are as wide as they need to be */
-    size_t lines;  /* in text, maximum lines of a matrix or table; 0: no limit, and explain shows
-                   * all */
+    size_t lines;  /* in text, maximum number of lines of a matrix or table; 0: no limit, and
+                   * explain shows everything */
     bool matrices; /* explain also shows large matrices, with parts left out */
     const char *locale; /* locale for excel, such as de_DE; NULL: the locale of the environment */
-    bool show_tokens;   /* text begins with the table of tokens */
+    bool show_tokens;   /* output of the format text begins with the table of tokens */
     const struct style *style; /* colours and form of figures and tables; NULL: the default style */
     const struct page_facts *page; /* additional facts for html pages; NULL: none */
     /* a function that prints a note for the user; NULL: notes are dropped */
@@ -101,7 +101,7 @@ struct format {
     const char *ending; /* file name extension with its dot */
     const char *about;  /* description in the help */
     enum format_unit unit;
-    unsigned display; /* bits DISPLAY_… */
+    unsigned display; /* set of bits of enum format_display */
     /* for people: by default the output is shorter, such as only the last layer */
     bool for_people;
     bool is_picture;
@@ -109,12 +109,12 @@ struct format {
     bool single_text;  /* a file contains only one report, unless reports are stacked */
     bool has_tables;   /* writes tables; false: the numbers of tables are written as sheets */
     bool has_tokens;   /* writes tokens even if the report has no arrays */
-    bool keeps_shape;  /* arrays are written in the shapes of their sites */
+    bool keeps_shape;  /* heads of a site are one array; sinks are not appended to the weights */
     bool can_show_all; /* readers can show and hide the first token */
     bool has_origin;   /* writes the provenance */
-    int cell_bytes;    /* approximate bytes of a number in a large matrix */
-    const char *show;  /* default of --show; NULL: weights */
-    /* default of --show for models with an encoder; NULL: all weights */
+    int cell_bytes;    /* approximate size in bytes of one number of a large matrix in the output */
+    const char *show;  /* default of --show for models without encoder or mixers; NULL: weights */
+    /* default of --show for models with an encoder; NULL: enc.weights,weights,cross_weights */
     const char *show_of_encoder;
     writer_step *begin;
     writer_sheet_step *sheet;
@@ -163,14 +163,14 @@ struct writer {
     struct json_writer json;
     char separator, decimal;  /* for excel: cell separator and decimal mark; else 0 */
     struct buf line, columns; /* buffers of the format; writer_release frees them */
-    struct zip_writer zip;    /* for npz: the file; `tensors` has names and shapes */
+    struct zip_writer zip;    /* for npz: the zip file; `tensors`: names and shapes of its arrays */
     const struct safetensors_tensor *tensors;
     struct folder_files *folder; /* the folder that is written; NULL: reports go to a stream */
     struct arena arena;
 };
 
 /* Begin writing a report, which must outlive the writer. Its arrays need no values yet. Unless all
- * values are in memory, the format must have `sheet`. */
+ * values are in memory, the format must have the function `sheet`. */
 int writer_begin(struct writer *writer, const struct format *format, const struct target *target,
                  const struct report *report, const struct layout *layout, struct err *err);
 int writer_sheet(struct writer *writer, const struct sheet *sheet, struct err *err);
@@ -182,7 +182,7 @@ void writer_release(struct writer *writer); /* also removes incomplete files */
 bool writer_at_last(const struct writer *writer);
 
 /* Copy a report without its tables. If it has no arrays, convert its tables to arrays; with
- * `for_picture`, convert the tables that figures draw in place of a table. */
+ * `for_picture`, a table that has `pictures` is replaced by these, which are converted. */
 int report_as_arrays(struct report *copy, const struct report *report, bool for_picture,
                      struct arena *arena, struct err *err);
 
@@ -215,7 +215,7 @@ void json_report_metadata(struct buf *out, const struct report *report);
 /* The name of a report's model as in the command line; report->model if the provenance lacks it. */
 const char *report_model_name(const struct report *report);
 
-/* Append {"provenance": …} without ids, as one line that is valid inside an HTML element, for
+/* Append {"provenance": …} without token ids, as one line that is valid inside an HTML element, for
  * figures that have no other metadata. `report->identity.provenance` must be set. */
 void json_report_command(struct buf *out, const struct report *report);
 

@@ -81,7 +81,7 @@ static void put_reading(struct json_writer *json, const struct tokenized *tokeni
         json_put_bytes(json, names[0], tokenized->raw, tokenized->size);
     else
         json_put_text(json, names[0], NULL);
-    if (tokenized->raw && !tokenized->count) /* a table of the report has the tokens */
+    if (tokenized->raw && !tokenized->count) /* the tokens are in a table of the report */
         return;
     json_put_open(json, names[1], '[');
     for (size_t i = 0; i < tokenized->count; i++)
@@ -169,7 +169,8 @@ const char *report_model_name(const struct report *report)
     return model ? model->shown : report->model;
 }
 
-/* Open the provenance object and put its members, except the ids. The caller closes the object. */
+/* Open the provenance object and put its members, except the token ids of the texts. The caller
+ * closes the object. */
 static void put_provenance(struct json_writer *json, const struct report *report,
                            const struct provenance *provenance)
 {
@@ -231,7 +232,8 @@ void json_report_origin(struct json_writer *json, const struct report *report,
     }
     if (report->heads)
         json_put_integers(json, "\n heads", report->heads, report->head_count);
-    /* all tensors have the same selection of heads */
+    /* find the first tensors with key/value heads, selected queries and selected keys: all tensors
+     * have the same selection */
     for (size_t i = report->array_count; i-- > 0;) {
         const struct array *array = &report->arrays[i];
         shared = array->shared_by && array->heads.name ? array : shared;
@@ -326,9 +328,9 @@ static void put_axes(struct json_writer *json, const struct report *report)
 
 /* --- tables with their working ---------------------------------------------------------------- */
 
-/* The JSON of explain, which data/schemas/explain.json describes. "given" contains the operands,
- * from which all other numbers follow. Members that a table lacks are omitted; empty cells and
- * minus infinity are null. */
+/* The functions below write the JSON of explain, which data/schemas/explain.json describes. "given"
+ * contains the operands, from which all other numbers follow. Members for which a table has no
+ * value are omitted; empty cells and minus infinity are null. */
 
 static void put_formula(struct json_writer *json, const char *name, const char *formula,
                         struct buf *latex)

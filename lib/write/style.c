@@ -11,8 +11,8 @@
 #define INCHES(inches) (72.0 * (inches))
 #define CENTIMETRES(cm) (72.0 * (cm) / 2.54)
 
-static const double FONT_SIZE = 7;       /* points; within Nature's limits of 5 and 7 points */
-static const double FONT_SIZE_TALK = 12; /* points; legible on a projected slide */
+static const double FONT_SIZE = 7;       /* in points, within Nature's limits of 5 and 7 points */
+static const double FONT_SIZE_TALK = 12; /* in points, legible on a projected slide */
 static const double NARROWEST = 72, WIDEST = 2880, ROUNDING = 1e-6;
 
 const struct style style_default = {0};
@@ -34,7 +34,7 @@ const struct venue venue_rows[] = {
     /* icml2025.sty: \textwidth 6.75in, \columnsep 0.25in: (6.75 - 0.25) / 2 */
     {"icml", "one column of ICML: 3.25 in", INCHES(3.25)},
     {"icml-wide", "both columns: 6.75 in", INCHES(6.75)},
-    /* research-figure-guide.nature.com, building and exporting figure panels */
+    /* source: research-figure-guide.nature.com, "Building and exporting figure panels" */
     {"nature", "one column of Nature: 89 mm", CENTIMETRES(8.9)},
     {"nature-wide", "both columns: 183 mm", CENTIMETRES(18.3)},
 };
@@ -49,7 +49,8 @@ static int find(size_t *index, const char *option, struct names names, const cha
     return name ? names_choose(index, names, option, name, err) : 0;
 }
 
-/* Parse the range LOW:HIGH. The bounds must suit a ramp that begins at 0 or has 0 in its middle. */
+/* Parse the range LOW:HIGH. A ramp begins at 0 or has 0 in its middle: LOW must be at most 0,
+ * and HIGH above 0. */
 static int parse_bounds(struct extent *bounds, const char *text, struct err *err)
 {
     const char *colon = strchr(text, ':');
@@ -112,7 +113,7 @@ static int parse_width(struct figure_form *form, const char *text, struct err *e
     return 0;
 }
 
-enum { AROUND_MAX = 8 }; /* maximum bytes of --panel-labels, including the letter */
+enum { AROUND_MAX = 8 }; /* maximum size in bytes of the value of --panel-labels */
 
 static const char *letter_of(const char *pattern)
 {

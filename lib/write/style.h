@@ -19,7 +19,7 @@ struct colour {
     uint8_t red, green, blue; /* components in sRGB */
 };
 
-struct colour colour_of_hex(uint32_t hex); /* from a number such as 0x1a2b3c */
+struct colour colour_of_hex(uint32_t hex); /* converts a number such as 0x1a2b3c */
 
 struct colour colour_ink(struct colour ground); /* black or white, whichever contrasts more with
                                                  * `ground` */
@@ -120,14 +120,15 @@ struct style {
     enum style_range range;
     enum style_view view;
     enum style_cells cells;
-    /* a range is given; false: fractions such as attention have the range 0 to 1 */
+    /* --range is given, in any form; false: fractions such as attention weights have the range
+     * 0 to 1 */
     bool range_given;
-    struct extent bounds;          /* range of colours for RANGE_ALL; both 0: not given */
-    const struct palette *palette; /* the palette; NULL: chosen by the numbers */
+    struct extent bounds;          /* range of the colours with RANGE_ALL; both bounds 0: not set */
+    const struct palette *palette; /* colours for the numbers; NULL: a default that suits them */
     /* without `palette`, choose a two-sided palette even if no number is negative */
     bool two_sided;
-    /* title of figures; NULL: model and text; "": no title; subtitles remain only where they name
-     * an attention */
+    /* title of figures; NULL: model and text; "": no title, and subtitles only if they must tell
+     * encoder self-attention, decoder self-attention and cross-attention apart */
     const char *title;
     const char *language; /* language of figures, pages and explanations, as in HTML; NULL: en */
     bool hide_first;      /* pages hide the first token until the reader shows it */
@@ -158,8 +159,8 @@ extern const size_t venue_count;
 
 /* The options of a style as text; NULL: not given. The range may be LOW:HIGH. The width is like
  * 3.25in, 8.25cm, 82.5mm or 234pt, or a venue; it sets the font size to 7 points unless
- * form.font_size is set. Panel labels are a, A or 1, with text around it. Tokens are like 3-12, or
- * 3. Marks are lists like 4:2, 0:4:2 (layer 0) and 0.1:4:2 (layer 0, head 1). */
+ * form.font_size is set. Panel labels are a, A or 1, also with text around, such as (a). Tokens are
+ * like 3-12, or 3. Marks are lists like 4:2, 0:4:2 (layer 0) and 0.1:4:2 (layer 0, head 1). */
 struct style_words {
     /* "talk": heat, triangle, no title and 12 points, unless other options are given */
     const char *preset;
@@ -211,7 +212,7 @@ struct extent norm_ends(const struct colour_norm *norm);
 struct colour_norms {
     enum style_range range;
     const struct palette *palette;
-    /* mapping for all sheets; the range of fractions is 0 to 1 unless a range is given */
+    /* mapping for all sheets; the range of fractions is 0 to 1 unless --range is given */
     struct colour_norm whole;
     struct extent found; /* range of the numbers in the sheets, without regard to given bounds */
 };

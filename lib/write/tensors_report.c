@@ -14,8 +14,8 @@
 #include "format/safetensors.h"
 #include "write/format.h"
 
-/* True if the array is [head, token, dim] here, but [token, head, dim] in the program whose name
- * for it is used. */
+/* True if the array is [head, token, dim] here, but [token, head, dim] in the other program whose
+ * name for the tensor is used. */
 static bool has_heads_inside(const struct array *array)
 {
     const enum site_axes axes = site_axes(array->site);

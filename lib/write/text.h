@@ -45,8 +45,8 @@ struct text_cut {
 };
 
 /* text_cut_to shows at most `shown` positions, but at least 2. text_cut_lines shows as many
- * positions as fit into `lines` lines, including the ellipsis (0: no limit). It shows all if there
- * is only one more: omitting rows costs a line, which says how many are shown. */
+ * positions as fit into `lines` lines, including the ellipsis (0: no limit). It also shows all of
+ * `lines` + 1 positions: to omit some would need that line, to say how many are shown. */
 struct text_cut text_cut_to(size_t size, size_t shown);
 struct text_cut text_cut_lines(size_t size, size_t lines);
 
@@ -81,8 +81,8 @@ const char *text_of_cell(char text[TEXT_CELL_BYTES], const struct column *column
 const char *text_of_fact(char number[NUM_SIZE_BYTES], const struct column *fact);
 
 /* text_titles appends the title lines of a page: the model with its mechanism, the text (numbered
- * if there are several) and other texts. text_titles_write writes them, shortened to the width of
- * the page, and below them report->about in wrapped lines. */
+ * if there are several), its source and its corrupt texts. text_titles_write writes them, shortened
+ * to the width of the page, and below them report->about in wrapped lines. */
 void text_titles(struct buf *lines, const struct report *report, const struct layout *layout);
 int text_titles_write(struct stream *out, const struct report *report, const struct layout *layout,
                       struct err *err);

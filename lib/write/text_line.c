@@ -156,7 +156,8 @@ struct text_cut text_cut_to(size_t size, size_t shown)
 
 struct text_cut text_cut_lines(size_t size, size_t lines)
 {
-    /* true if all rows fit; omitting rows costs a line, which says how many are shown */
+    /* true if all rows fit; if rows are omitted, one more line says how many are shown, so one row
+     * more than `lines` is not omitted */
     bool all = lines == 0 || size <= lines + 1;
     return text_cut_to(size, all ? size : lines - 1);
 }

@@ -71,8 +71,8 @@ static void set_heat(struct buf *line, struct text_heat *heat, unsigned level)
 }
 
 /* The shade for a level: the farther it is from the level of the number 0 (if two-sided) or of the
- * minimum, the darker. Levels near that one get a space, and so does level 0, which is no
- * number. */
+ * minimum, the darker. Levels near that one get a space, and so does level 0, which stands for a
+ * cell without a number. */
 static const char *shade_of(const struct text_heat *heat, unsigned level)
 {
     enum { NEAR = 10 };
@@ -381,7 +381,7 @@ static void fit(struct shown_table *shown, bool brief)
 
 /* Narrow the columns that can shrink: to fit the page, or to a quarter of the page if the table
  * needs several blocks anyway. Other columns of texts are at most as wide as the space after the
- * keys. */
+ * key columns, which every block repeats. */
 static void shrink(struct shown_table *shown)
 {
     size_t page = shown->layout->columns;
@@ -459,7 +459,8 @@ static void write_cell(struct line_writer *lines, struct shown_table *shown, siz
     }
 }
 
-/* Write the table in blocks, each with as many columns as fit next to the keys. */
+/* Write the table in blocks, each with the key columns and as many other columns as fit next to
+ * them. */
 static void write_blocks(struct line_writer *lines, struct shown_table *shown)
 {
     const struct shown_column *columns = shown->columns;

@@ -27,7 +27,7 @@ enum line_kind {
 struct grid_line {
     enum line_kind kind;
     size_t row;
-    bool is_own; /* the row belongs to the query itself */
+    bool is_own; /* the row is that of the chapter's query or head, and is marked */
     /* label of a row, total or gap ("…"); in LINE_TITLES, the title above the labels; else "" */
     const char *label;
 };
@@ -39,8 +39,8 @@ struct grid_slot {
     const struct column *column;
     size_t element;
     size_t gap, width;   /* `gap`: terminal columns before the cell; `width`: columns of the cell */
-    size_t column_slots; /* in the first slot of a column: its number of slots; else 0 */
-    size_t column_width; /* in the first slot of a column: its width */
+    size_t column_slots; /* in the first slot of a column: number of slots of the column; else 0 */
+    size_t column_width; /* in the first slot of a column: width of the whole column */
     struct text_cut cut; /* the elements of a vector that are displayed */
     struct numeral numeral;
 };
@@ -53,10 +53,10 @@ struct grid {
     const char *language;
     bool is_brief;      /* only the first and the last rows of a long list are shown */
     bool has_labels;    /* lines have labels; false: the table has columns of labels */
-    int number_width;   /* width of the numbers of keys; 0: keys have no numbers */
+    int number_width;   /* width of the key numbers before labels; 0: keys have no numbers */
     size_t label_width; /* width of row labels with their numbers, in a table with its working */
-    size_t width;       /* width of the table */
-    size_t gap;         /* spaces before each column */
+    size_t width;       /* width of the table in columns of a terminal */
+    size_t gap;         /* number of spaces before each column */
     struct grid_line *lines;
     size_t line_count;
     struct grid_slot *slots;
@@ -83,11 +83,11 @@ void grid_cell(struct buf *out, const struct grid *grid, const struct grid_line 
 
 /* --- formats ---------------------------------------------------------------------------------- */
 
-/* Kinds of texts of a document outside of its grids. Tables of chapters have a working. */
+/* Kinds of texts of a document outside of its grids. The tables of a chapter have their working. */
 enum piece {
     PIECE_DOCUMENT, /* title of a document with chapters */
     PIECE_SUBJECT,  /* first title line of a document without chapters */
-    PIECE_LINE,     /* further title line */
+    PIECE_LINE,     /* title line after the first one */
     PIECE_CHAPTER,  /* title of one of several chapters */
     PIECE_MATRIX,   /* title of a matrix */
     PIECE_HEADING,  /* line above a table */
@@ -101,9 +101,9 @@ enum piece {
 
 struct document;
 
-/* A markup language: texts between marks, and tables `| a | b |`. It needs the marks of
- * PIECE_SUBJECT and PIECE_MATRIX, `fact`, `texts`, `numbers` and notation.text. Only explain needs
- * the members for "a table with its working". */
+/* A markup language: texts between marks, and tables `| a | b |`. Every language must set the
+ * marks of PIECE_SUBJECT and PIECE_MATRIX, `fact`, `texts`, `numbers` and notation.text. Only
+ * explain needs the members for "a table with its working". */
 struct markup {
     /* marks before and after a text, which has a line of its own; NULL: no mark */
     const char *marks[PIECES][2];
@@ -143,7 +143,7 @@ struct document {
     size_t number;                 /* number of the current table in its chapter, from 1 */
     const char *language;
     size_t columns;  /* largest width of tables; 0: no limit */
-    struct buf text; /* text that is not yet sent to the stream; it is sent after each part */
+    struct buf text; /* text not yet sent to the stream: the current title, table or formula */
     bool begun;      /* some text was already sent */
     struct err *err;
 };

@@ -50,8 +50,8 @@ const struct family_row *config_row(const struct config *config, struct slot slo
 
 enum { NUMBERED_BYTES = 56 };
 
-/* Return the text with a number in place of the mark, in `out`; if it does not contain the mark,
- * the text itself. */
+/* Return `text` with `number` in place of `mark`, written to `out`; if `text` does not contain
+ * `mark`, return `text` itself. */
 static const char *with_number(char out[NUMBERED_BYTES], const char *text, const char *mark,
                                int number)
 {

@@ -40,12 +40,13 @@ struct family_row {
     bool flat;       /* with `stacked`: experts follow one another on the first axis, without an
                       * axis of their own */
     unsigned char branch;
-    const char *bias; /* the whole name of the bias; NULL: `name` and ".bias" */
+    const char *bias; /* full name of the bias; NULL: `name` followed by ".bias" or, if `bare`, by
+                       * "_bias" */
 };
 
 struct family_names {
-    /* The beginning of the names of all slots except SLOT_TRANSFORM to SLOT_UNEMBED_BIAS. Some
-     * files lack it. */
+    /* The beginning of the names of all tensors except those of the slots SLOT_TRANSFORM to
+     * SLOT_UNEMBED_BIAS. Some files lack it. */
     const char *prefix;
     /* The part of a name before the layer's number: `layers` in the text's stack, `source_layers`
      * in the encoder (NULL: there is no encoder). {g} in it is replaced by the index of the layer's
@@ -65,8 +66,8 @@ struct family {
     const char *name; /* the model_type. The rows that follow a family may be its variants: they
                        * have the same name, or this name followed by a space and other words */
     const struct family_names *names;
-    void (*settle)(struct reading *reading); /* reads the keys that this table cannot express; NULL:
-                                              * there are none */
+    void (*settle)(struct reading *reading); /* reads the keys that a row of this table cannot
+                                              * describe; NULL: there are none */
     const struct config *defaults;
     const char *activation_key;        /* key that names the activation, or NULL */
     const char *activation;            /* default activation */
@@ -138,7 +139,8 @@ struct family_trial {
 int family_trial_begin(struct family_trial *trial, size_t layers, struct err *err);
 void family_trial_end(struct family_trial *trial);
 
-/* Read a config as family_read does. `trial`: gives a value to its key; NULL: no trial. */
+/* Read a config as family_read does. Unless `trial` is NULL, its key is read as if it had the
+ * trial's value. */
 int family_try(struct config *config, const struct family *family, const struct json *root,
                struct family_trial *trial, struct err *err);
 
@@ -156,7 +158,8 @@ struct classifier {
     enum activation activation; /* activation of the dense layer; ACTIVATION_NONE:
                                  * config.class_activation */
     enum class_answer answers;
-    bool normed;           /* the dense layer has a norm, SLOT_TRANSFORM_NORM of the family */
+    bool normed;           /* the output of the dense layer is normed, with the family's
+                            * SLOT_TRANSFORM_NORM */
     bool prefixed;         /* the name of the dense layer begins with the prefix of the family */
     const char *sequences; /* " name name ": the families whose …ForSequenceClassification in
                             * transformers has this classifier; or NULL */
@@ -201,8 +204,8 @@ struct family_layout {
      * count: how many numbers this expert or head has. For a tensor without experts or heads
      * skipped is 0, and count is the number of all numbers. */
     size_t skipped, count;
-    struct row_view view; /* which rows of the tensor belong to the slot; which columns, if
-                           * `transposed` */
+    struct row_view view; /* the rows or, if the tensor is transposed, the columns that belong to
+                           * the slot */
     struct slot first;    /* the first of the slots that share the tensor */
 };
 
@@ -217,7 +220,7 @@ void family_layout(struct family_layout *layout, struct slot slot, const struct 
  * is no window, cap, scaling or token; num_key_value_heads, head_dim and rotary_dim follow from
  * other sizes. If None would fail in transformers, null is treated as absent. */
 
-/* What the readers of keys share while a config is read. */
+/* The state of reading a config.json, which all readers of keys share. */
 struct reading {
     struct config *config;
     const struct json *root;
@@ -230,7 +233,7 @@ struct reading {
  * sizes fits into 64 bits. */
 enum { DIMENSION_MAX = 1 << 24, LAYERS_MAX = 1 << 14 };
 
-/* Note that reading failed. Returns where to write the message; NULL: an earlier error has its
+/* Record that reading failed. Returns where to write the message; NULL: an earlier error has its
  * message already. */
 struct err *family_fail(struct reading *reading);
 
@@ -253,7 +256,7 @@ const struct json *family_object(struct reading *reading, const char *key);
 const struct json *family_given(struct reading *reading, const char *key);
 
 /* Read keys from the object that is the value of `key`, if there is one, until r->root is restored.
- * Returns the object that was read before, for this purpose. */
+ * Returns the object from which keys were read before, for the caller to restore. */
 const struct json *family_enter(struct reading *reading, const char *key);
 
 /* Read a number in [min, max] from a key that may have several names. If a config has more than one

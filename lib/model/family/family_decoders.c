@@ -201,8 +201,9 @@ static void settle_apertus(struct reading *r)
 {
     family_bias(r, "attention_bias", BIASED_QKV | BIASED_OUT);
     if (family_default_scaling(r, ROTARY_LLAMA3, 8, 8192))
-        r->config->rotary.theta = r->config->family->theta; /* the default scaling goes with this
-                                                             * base, whatever "rope_theta" says */
+        r->config->rotary.theta = r->config->family->theta; /* the default scaling is always used
+                                                             * with this base, whatever "rope_theta"
+                                                             * says */
 }
 
 static void settle_diffllama(struct reading *r)
@@ -435,8 +436,8 @@ static const struct json *member_of_layer(const struct json *object, size_t laye
 }
 
 /* Read the sizes of heads in layers without a window. "per_layer_config" has them for the layers
- * that differ from others. Without this key they are "global_head_dim" and, if values are keys,
- * "num_global_key_value_heads". */
+ * that differ from others. Without this key they are the values of "global_head_dim" and, if values
+ * are keys, "num_global_key_value_heads". */
 static void read_wide_heads(struct reading *r)
 {
     struct config *c = r->config;
@@ -598,7 +599,8 @@ static void settle_ministral3(struct reading *r)
     struct rotary *rotary = &r->config->rotary;
     family_settle_window(r);
     if (r->config->family->wrapped)
-        r->config->tied = false; /* as in settle_mistral3: the file decides */
+        r->config->tied = false; /* as in settle_mistral3: tied only if the file has no
+                                  * unembedding */
     if (!family_default_scaling(r, ROTARY_YARN, 16, 16384))
         return;
     rotary->theta = 1e6;
@@ -718,7 +720,7 @@ static void settle_falcon(struct reading *r)
 }
 
 /* Read a list of "local" and "global" layers `times` times, from *layer on, and give local layers
- * the window. False: there are more items than layers, or another word. */
+ * the window. False: there are more items than layers, or an item is another word. */
 static bool add_local_layers(struct config *c, const struct json *list, size_t *layer,
                              long long times)
 {

@@ -131,8 +131,8 @@ static void settle_any_bert(struct reading *r)
         return;
     }
     const char *type = family_text(r, key, "original");
-    bool norms = false; /* whether it is the variant with norms of queries and keys, which only the
-                         * name of its code in "auto_map" shows */
+    bool norms = false; /* whether the model is the variant with norms of queries and keys, which
+                         * only the name of its code in "auto_map" shows */
     for (const struct json *at = json_first(family_given(r, "auto_map")); at; at = json_next(at)) {
         const char *code = "";
         json_get_text(at, &code);
@@ -168,8 +168,8 @@ static void settle_nomic(struct reading *r)
     const char *name = family_text(r, key, "swiglu");
     if (strcmp(name, "swiglu") != 0)
         err_unsupported(family_fail(r), "field '%s': expected \"swiglu\", found \"%s\"", key, name);
-    /* in texts with more tokens than "max_trained_positions" the authors' code changes the angles
-     * of the rotary embedding */
+    /* texts are limited to "max_trained_positions" tokens, since the authors' code changes the
+     * angles of the rotary embedding in longer texts */
     size_t trained = family_size(r, "max_trained_positions", c->n_positions);
     c->n_positions = trained < c->n_positions ? trained : c->n_positions;
 }
@@ -285,8 +285,8 @@ static void settle_deberta(struct reading *r)
     c->end_activation = c->activation;
     c->n_segments = (size_t)family_integer(r, "type_vocab_size", 0, DIMENSION_MAX, 0);
     enum activation hidden = c->activation; /* kept here, because the pooler's activation is read
-                                             * into c->activation below and is only used before
-                                             * classes */
+                                             * into c->activation below; it is used only by the
+                                             * dense layer before classes */
     family_activation(r, "pooler_hidden_act", family_text(r, "pooler_hidden_act", "gelu"));
     c->class_activation = c->activation;
     c->activation = hidden;

@@ -108,7 +108,7 @@ void family_read_experts(struct reading *r, const char *experts, const char *cho
     struct config *c = r->config;
     struct mixture *m = &c->mixture;
     const struct family *next = c->family + 1;
-    /* transformers 5 writes "num_local_experts" */
+    /* transformers 5 writes "num_local_experts" in place of the key `experts` */
     const char *const names[FAMILY_NAMES_MAX] = {experts, "num_local_experts"};
     m->experts = (size_t)family_named(r, names, 1, DIMENSION_MAX, (double)m->experts);
     usual = chosen ? family_size(r, chosen, usual) : usual;

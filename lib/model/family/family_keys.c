@@ -388,7 +388,8 @@ static void read_scaling(struct reading *r, const struct json *scaling, struct r
     long long trained = family_integer(r, "original_max_position_embeddings", 1, DIMENSION_MAX, 0);
     r->root = root;
     if (rotary->scaling >= ROTARY_LLAMA3) /* original_max_position_embeddings at the top level of
-                                           * config.json has precedence */
+                                           * config.json has precedence over the one in the scaling
+                                           * object */
         trained = family_integer(r, "original_max_position_embeddings", 1, DIMENSION_MAX,
                                  trained ? trained : r->config->family->trained_positions);
     r->root = scaling;
@@ -442,16 +443,17 @@ void family_read_rotary(struct reading *r, double turning, double theta)
     const struct json *full = rotary_part(r, parameters, "full_attention");
     c->rotary.theta = family_named(r, thetas, 1, 1e12, theta);
     turning = family_named(r, names, 0, 1, turning);
-    /* as in transformers 5, "rope_scaling" replaces "rope_parameters". Only if these have a part
-     * for layers without a window ("full_attention"), this part is read first, and "rope_scaling"
-     * after it. */
+    /* as in transformers 5, "rope_scaling" replaces "rope_parameters", except for an object
+     * "full_attention" in the latter, which is for layers without a window: it is read first, and
+     * "rope_scaling" after it. */
     const struct json *own = full ? full : scaling ? NULL : parameters;
     if (!r->failed && shares)
         r->failed = json_double(own, share_name, 0, 1, &turning, r->err) ||
                     json_double(scaling, share_name, 0, 1, &turning, r->err);
     size_t *components = &c->rotary.components;
-    /* The number of rotated channels is the value of width_key, if it is given and not null.
-     * Otherwise it follows from the share, by default 1: all channels. */
+    /* The number of rotated channels is the value of the key width_key, by default *components. If
+     * the family has no such key, if it is null, or if it is absent and *components is 0, the
+     * number follows from the share of rotated channels. */
     const char *width_key = family->width_key;
     bool by_width = width_key && !family_is_null(r, width_key) &&
                     (*components || json_given(r->root, width_key));
@@ -661,7 +663,7 @@ static void refuse_rules(struct reading *r)
 {
     static const struct {
         const char *key;
-        double none; /* the number that has no effect */
+        double none; /* the value of the key that has no effect */
     } rules[] = {
         {"repetition_penalty", 1},
         {"encoder_repetition_penalty", 1},
@@ -829,7 +831,7 @@ int family_read(struct config *config, const struct family *family, const struct
 int family_try(struct config *config, const struct family *family, const struct json *root,
                struct family_trial *trial, struct err *err)
 {
-    /* keys of transformers and of MLX */
+    /* the keys for quantised weights in transformers and in MLX */
     static const char *const quantisations[] = {"quantization_config", "quantization"};
     struct reading reading = {.config = config, .root = root, .err = err, .trial = trial};
     *config = *family->defaults;
@@ -904,7 +906,8 @@ static void list(struct config *config, const struct json *object, size_t *left_
         size_t used = strlen(text);
         size_t left = CONFIG_UNREAD_BYTES - used;
         if (json_was_read(member) && json_is_object(member))
-            list(config, member, left_out); /* such as the object rope_scaling */
+            list(config, member, left_out); /* list the unread keys in an object such as
+                                             * rope_scaling */
         if (json_was_read(member) || !says_something(member) || is_idle(json_key(member)))
             continue;
         enum { REST_BYTES = 32 }; /* room for "and 262144 others" */

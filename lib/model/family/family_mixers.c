@@ -209,7 +209,7 @@ static const struct family_names kimi_saved_names =
 
 /* --- keys that a row cannot express ----------------------------------------------------------- */
 
-/* Read from the list under `key`, which has the kind of each layer, which layers have a mixer.
+/* Read which layers have a mixer from the list under `key`, which has the kind of each layer.
  * False: there is no such list. */
 static bool read_kinds(struct reading *r, const char *key)
 {

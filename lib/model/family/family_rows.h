@@ -88,8 +88,8 @@ void family_read_mlp_layers(struct reading *reading, size_t chosen);
 void family_expect_text(struct reading *reading, const char *key, const char *value);
 
 /* Read the heads of latent attention. The first channels of queries and keys have no rotary
- * embedding. The arguments are defaults. The rotary embedding must be read before this call, with
- * the maximum number of rotated channels as config.d_k. */
+ * embedding. `latent_q`, `unrotated` and `d_v` are defaults. The rotary embedding must be read
+ * before this call, with the maximum number of rotated channels as config.d_k. */
 void family_read_latent(struct reading *reading, size_t latent_q, size_t unrotated, size_t d_v);
 
 bool family_default_scaling(struct reading *reading, enum rotary_scaling scaling, double factor,

@@ -35,8 +35,8 @@
     {                                                                              \
         "expert_group_used_count", "topk_group", KEY_SIZE, needed                  \
     }
-/* Keys of latent attention. YARN_SCALE: yarn's factor of scores, which is one key in GGUF files and
- * two keys in config.json. */
+/* Keys of latent attention. YARN_SCALE: the factor by which yarn multiplies scores, which is one
+ * key in GGUF files and two keys in config.json. */
 #define LATENT_Q "attention.q_lora_rank", "q_lora_rank", KEY_WINDOW
 #define LATENT_KV "attention.kv_lora_rank", "kv_lora_rank", KEY_SIZE, true
 #define YARN_SCALE(name) "rope.scaling.yarn_log_multiplier", name, KEY_TENTH
@@ -132,7 +132,7 @@ static const struct gguf_architecture architectures[] = {
     {"gpt2", "gpt2"},
     {"llama", "mixtral", .pairs = true, .marker = ROUTER,
      .keys = {{EXPERTS("num_local_experts")}, {CHOSEN("num_experts_per_tok")}}},
-    {"llama", "llama", .pairs = true},        /* also Mistral's models */
+    {"llama", "llama", .pairs = true},        /* also for Mistral's models */
     {"mistral3", "ministral3", .pairs = true, /* also for the text model inside a model of type
                                                * mistral3 */
      .scaling = {{"attention.temperature_scale", "llama_4_scaling_beta", KEY_REAL},
@@ -420,7 +420,7 @@ const struct gguf_tensor_name gguf_tensor_names[] = {
     {"ffn_latent_down", SLOT_EXPERT_IN},
     {"ffn_latent_up", SLOT_EXPERT_OUT},
     {"post_ffw_norm", SLOT_NORM_2_POST},
-    {"ffn_gate_inp.scale", SLOT_ROUTER_NORM}, /* names from here on: Gemma 4 */
+    {"ffn_gate_inp.scale", SLOT_ROUTER_NORM}, /* the names from here on are those of Gemma 4 */
     {"ffn_gate_up_exps", SLOT_EXPERT_GATE, true},
     {"ffn_down_exps.scale", SLOT_EXPERT_SCALE},
     {"pre_ffw_norm_2", SLOT_EXPERT_NORM},
@@ -433,7 +433,7 @@ const struct gguf_tensor_name gguf_tensor_names[] = {
     {"proj", SLOT_DOWN, .branch = BRANCH_PER_LAYER},
     {"post_norm", SLOT_NORM_2_POST, .branch = BRANCH_PER_LAYER},
     {"layer_output_scale", SLOT_LAYER_SCALE},
-    {"altup_proj", SLOT_COPY_IN}, /* names from here on: Gemma 3n */
+    {"altup_proj", SLOT_COPY_IN}, /* the names from here on are those of Gemma 3n */
     {"altup_unembd_proj", SLOT_COPY_OUT},
     {"altup_router_norm", SLOT_COPY_NORM},
     {"altup_router", SLOT_COPY_ROUTER},
@@ -443,7 +443,8 @@ const struct gguf_tensor_name gguf_tensor_names[] = {
     {"laurel_l", SLOT_UP, .branch = BRANCH_LAUREL},
     {"laurel_r", SLOT_DOWN, .branch = BRANCH_LAUREL},
     {"laurel_post_norm", SLOT_NORM_2_POST, .branch = BRANCH_LAUREL},
-    {"attn_gate", SLOT_OUT_GATE, .branch = BRANCH_MIXER}, /* names from here on: mixers */
+    {"attn_gate", SLOT_OUT_GATE, .branch = BRANCH_MIXER}, /* the names from here on are those of
+                                                           * mixers */
     {"shortconv.in_proj", SLOT_K, true, BRANCH_MIXER},
     {"shortconv.conv", SLOT_CONV_V, .branch = BRANCH_MIXER},
     {"shortconv.out_proj", SLOT_O, .branch = BRANCH_MIXER},

@@ -42,16 +42,18 @@ struct gguf_key {
         KEY_SUBLAYERS, /* the kind of each layer's only sublayer: attention in layers with the
                         * tensor named `theirs` */
         KEY_VALUE,     /* always the value `theirs` */
-        KEY_OPEN,      /* opens the object `ours`, which gets the keys up to KEY_CLOSE */
+        KEY_OPEN,      /* opens the object `ours`, into which the keys up to KEY_CLOSE are
+                        * written */
         KEY_CLOSE,
     } kind;
     bool needed;
-    const char *by; /* a key of the file, by whose value the number is divided; NULL: it is not
+    const char *by; /* key of the file by whose value the number is divided; NULL: the number is not
                      * divided */
 };
 
-/* The slot of a tensor's name. `name` is the part before .weight or .bias, or the whole name if it
- * has another ending. In a layer it is without "blk." and the layer's number. */
+/* The slot that a tensor's name in a GGUF file stands for. `name` is the part before .weight or
+ * .bias, or the whole name if it has another ending. In a layer it is without "blk." and the
+ * layer's number. */
 struct gguf_tensor_name {
     const char *name;
     enum slot_id id;
@@ -59,7 +61,7 @@ struct gguf_tensor_name {
     enum site_branch branch;
 };
 
-/* The slots of names in most architectures; ends with a NULL name. */
+/* The names of tensors that most architectures share, with their slots; ends with a NULL name. */
 extern const struct gguf_tensor_name gguf_tensor_names[];
 
 enum { KEYS_MAX = 20, NAMES_MAX = 2, SCALING_MAX = 3 };
@@ -79,13 +81,15 @@ struct gguf_architecture {
     unsigned char variant;                    /* the row with the names of the tensors comes this
                                                * many rows after the family's row */
     struct gguf_key keys[KEYS_MAX];           /* keys in addition to those of all architectures;
-                                               * ends with a NULL key, unless it is full */
+                                               * ends with a NULL key, unless all KEYS_MAX elements
+                                               * are used */
     struct gguf_key scaling[SCALING_MAX];     /* further keys of "rope_scaling" with yarn */
     struct gguf_tensor_name names[NAMES_MAX]; /* names that have other slots here than in
                                                * gguf_tensor_names */
     const char *marker;                       /* a tensor or key that the file must have; a file
                                                * without it belongs to a later row with the same
-                                               * name. NULL: the file need not have any */
+                                               * name. NULL: this row is for all files with its
+                                               * name */
     double marked;         /* the value that the key `marker` must have (true counts as 1); 0: any
                             * value */
     const char *bias_key;  /* the key of config.json that says whether attention has biases; NULL:

@@ -148,8 +148,9 @@ static void put_layers(struct gguf_writer *w, const struct gguf_key *row, const 
         double item = gguf_item(list, i);
         if (row->kind == KEY_LAYERS)
             json_put_text(&w->json, NULL, item != 0 ? "sliding_attention" : "full_attention");
-        else if (row->kind == KEY_SHARES) /* from a threshold in standard deviations to the float32
-                                           * share that llama.cpp's converter had made it from */
+        else if (row->kind == KEY_SHARES) /* convert a threshold in standard deviations back to the
+                                           * float32 share from which llama.cpp's converter computed
+                                           * it */
             json_put_float(&w->json, NULL, (float)(erfc(-item / sqrt(2)) / 2));
         else
             json_put_integer(&w->json, NULL, item >= 0 && item <= INT32_MAX ? (long long)item : -1);
@@ -238,7 +239,7 @@ static void put_key(struct gguf_writer *w, const struct gguf_key *row)
     }
 }
 
-/* Whether the architecture's own rows have a key. */
+/* Whether the lists `keys` and `scaling` of the architecture contain a key of the file. */
 static bool own_key(const struct gguf_writer *w, const char *key)
 {
     const struct gguf_key *own = w->architecture->keys, *scaling = w->architecture->scaling;

@@ -80,15 +80,15 @@ static const struct gguf_pre {
     {" olmo ", PATTERN_GPT2, false, true},
     {" llama-bpe llama3 llama-v3 falcon3 falcon-h1 lfm2 pixtral midm-2.0 ", PATTERN_LLAMA3, false,
      false, true, true},
-    {" dbrx chatglm-bpe glm4 ", PATTERN_LLAMA3},         /* also OLMo 2 and Phi-4 */
-    {" smaug-bpe ", PATTERN_LLAMA3, false, false, true}, /* also SmolLM3 */
+    {" dbrx chatglm-bpe glm4 ", PATTERN_LLAMA3},         /* also for OLMo 2 and Phi-4 */
+    {" smaug-bpe ", PATTERN_LLAMA3, false, false, true}, /* also for SmolLM3 */
     {" qwen2 stablelm2 deepseek-r1-qwen hunyuan ", PATTERN_QWEN2, false, true},
     {" qwen35 ", .composes = true,
      .splits = {"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+|\\p{N}|"
                 " ?[^\\s\\p{L}\\p{M}\\p{N}]+[\\r\\n]*|" SPACES}},
-    {" smollm starcoder refact exaone minerva-7b ", PATTERN_GPT2, true}, /* also Granite */
+    {" smollm starcoder refact exaone minerva-7b ", PATTERN_GPT2, true}, /* also for Granite */
     {" command-r ", PATTERN_GPT2, true, true},
-    {" gpt-4o kanana2 ", PATTERN_O200K}, /* also Phi-4-mini */
+    {" gpt-4o kanana2 ", PATTERN_O200K}, /* also for Phi-4-mini */
     {" tekken ", .takes_whole = true, .begins = true,
      .splits = {TEKKEN("*", "+") TEKKEN("+", "*") /* the pattern of Mistral Nemo */
                 "\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|" SPACES}},
@@ -105,8 +105,8 @@ static const struct gguf_pre {
     {" viking ", .splits = {" ?[^(\\s|[.,!?…。，、।۔،])]+", "\\p{N}"}},
 };
 
-/* Find the row for the value of tokenizer.ggml.pre. Older files of GPT-2 lack this key: then the
- * value is "gpt-2", and "default" for other architectures. *name becomes the value; *row becomes
+/* Find the row for the value of tokenizer.ggml.pre. For a file without this key the value is
+ * "gpt-2" if its architecture is gpt2, or else "default". *name becomes the value; *row becomes
  * NULL if no row has it. */
 static int read_pre(const struct gguf_pre **row, struct gguf_text *name, const struct gguf *gguf,
                     struct err *err)
@@ -395,7 +395,7 @@ static void put_field(struct buf *out, unsigned field, uint64_t value)
     put_varint(out, value);
 }
 
-/* Append `message` to another protobuf message as a field, and empty it. */
+/* Append `message` to another protobuf message as a field, then empty `message`. */
 static void put_message(struct buf *out, unsigned field, struct buf *message)
 {
     put_field(out, field, message->size);

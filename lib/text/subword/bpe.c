@@ -366,7 +366,7 @@ struct merge_reader {
     struct bpe *bpe;
     const char *unit; /* what `number` counts, for messages: "line" or "merge" */
     size_t number;
-    size_t prefix; /* bytes that a right part loses when it is joined */
+    size_t prefix; /* number of bytes that the right part of a merge loses when it is joined */
     char *text;    /* the text of a merge, without escapes */
     char *joined;  /* the two parts of the merge, joined */
     char *decoded; /* the bytes of a word */

@@ -13,7 +13,7 @@
 #include "base/buf.h"
 #include "text/word_table.h"
 
-#define BPE_NONE UINT32_MAX /* value of an id or of an index of a merge: none */
+#define BPE_NONE UINT32_MAX /* in place of an id or of the index of a merge: there is none */
 
 /* --- the merges --- */
 struct bpe_merge {
@@ -46,7 +46,7 @@ struct bpe {
     struct arena arena;
 };
 
-/* Begin a model without merges, for words that must stay valid. Call bpe_release also after a
+/* Initialize a model without merges. `words` must outlive it. Call bpe_release also after a
  * failure. */
 void bpe_init(struct bpe *bpe, const struct word_table *words);
 void bpe_release(struct bpe *bpe);

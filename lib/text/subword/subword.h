@@ -17,7 +17,8 @@
 
 #define SUBWORD_ABSENT (-DBL_MAX) /* the score of a word that is never used */
 
-/* The characters before which a piece of BPE may be split: ASCII and ▁. */
+/* Indices of the characters before which a piece of BPE may be split: those below SUBWORD_SIGN are
+ * ASCII, SUBWORD_SIGN is ▁. */
 enum { SUBWORD_SIGN = 128, SUBWORD_FRONTS };
 
 struct subword {
@@ -34,7 +35,7 @@ struct subword {
     double unknown_score;
     bool fuses_unknown;
     bool is_single;         /* Unigram: sums are rounded to float32, as in SentencePiece */
-    uint32_t byte_ids[256]; /* Unigram: ids of <0x00> to <0xFF> for byte fallback */
+    uint32_t byte_ids[256]; /* Unigram: ids of <0x00> to <0xFF> for byte fallback; BPE_NONE: none */
     const struct word_table *vocabulary; /* Unigram, BPE: vocabulary that gives tokens their ids, by
                                           * their texts; NULL: tokens have the ids of `words` */
     bool has_codes;            /* Marian: a text may begin with a language's code, >>fra<< */
@@ -60,12 +61,12 @@ enum {
 
 extern const struct subword_row subword_rows[SUBWORD_COUNT];
 
-/* Begin a model; the function that reads its file sets the fields and words. */
+/* Initialize a model; the function that reads its file sets the other fields, and fills `words`. */
 void subword_init(struct subword *model, const struct subword_row *row,
                   const struct word_table *words);
 void subword_release(struct subword *model);
 
-/* Split a text into the words of a vocab.json: words.c. */
+/* Split a text into the words of a vocab.json (defined in words.c). */
 int subword_encode_words(const struct subword *model, struct encoder *encoder,
                          const struct text_piece *piece, struct err *err);
 
