@@ -9,6 +9,7 @@
 #include "math/isa.h"
 #include "math/portable_math.h"
 #include "measure/token_scores.h"
+#include "measure/trials.h"
 #include "model/layer.h"
 #include "model/points.h"
 
@@ -482,34 +483,46 @@ void next_tokens_add_memory(struct memory *memory, const struct next_plan *plan,
         memory->held += lens_bytes(&plan->lenses[i], pair->text.count);
 }
 
-/* Make the edit that removes a head, or the attention to a key, and the ranges that it needs.
- * Returns false for a key that is the position itself or that the position cannot see. */
-static bool remove_part(struct edit *edit, struct edit_range ranges[2],
-                        const struct lens_plan *plan, enum next_without what,
-                        const struct text_with_source *pair, size_t i)
+/* The probability of the target in place of the usual one without head number `index`, whose
+ * context is set to 0. */
+static int try_head(float *share, struct trial *trial, size_t index, long long target,
+                    struct err *err)
 {
-    const struct config *config = &plan->viewer->model.config;
-    const ptrdiff_t at = (ptrdiff_t)i, query = (ptrdiff_t)plan->position;
-    const ptrdiff_t key = at - (ptrdiff_t)pair->source.count;
-    if (what == WITHOUT_HEAD) {
-        const size_t heads = site_heads(config, SITE_CONTEXT, i / config->n_head);
-        const ptrdiff_t layer = at / (ptrdiff_t)config->n_head;
-        const ptrdiff_t head = at % (ptrdiff_t)config->n_head % (ptrdiff_t)heads;
-        ranges[0] = (struct edit_range){layer, layer};
-        ranges[1] = (struct edit_range){head, head};
-        *edit = (struct edit){.site = SITE_CONTEXT,
-                              .op = EDIT_SET,
-                              .layers = {&ranges[0], 1},
-                              .heads = {&ranges[1], 1}};
-        return true;
-    }
-    const enum site site = SITE_OF(key < 0 ? BRANCH_CROSS : BRANCH_TEXT, SITE_MASKED);
-    ranges[0] = (struct edit_range){query, query};
-    ranges[1] = key < 0 ? (struct edit_range){at, at} : (struct edit_range){key, key};
-    *edit = (struct edit){
-        .site = site, .op = EDIT_FORBID, .tokens = {&ranges[0], 1}, .columns = {&ranges[1], 1}};
-    return site_exists(config, site) && key != query &&
-           (key < query || plan->viewer->mask >= 0 || config_classifies(config));
+    const struct config *config = &trial->viewer->model.config;
+    const size_t layer = index / config->n_head;
+    const ptrdiff_t head =
+        (ptrdiff_t)(index % config->n_head % site_heads(config, SITE_CONTEXT, layer));
+    const struct edit_range of_layer = {(ptrdiff_t)layer, (ptrdiff_t)layer}, of_head = {head, head};
+    const struct edit edit = {
+        .site = SITE_CONTEXT, .op = EDIT_SET, .layers = {&of_layer, 1}, .heads = {&of_head, 1}};
+    struct tried found;
+    if (trial_run(&found, trial, &edit, target, err))
+        return -1;
+    *share = expf(found.target);
+    return 0;
+}
+
+/* The same without key number `index` of the source and then the text; unchanged if the position
+ * never attends to the key. */
+static int try_key(float *share, struct trial *trial, size_t index, long long target,
+                   struct err *err)
+{
+    const struct viewer *viewer = trial->viewer;
+    const struct config *config = &viewer->model.config;
+    const size_t sources = trial->pair->source.count;
+    const enum site_branch branch = index < sources ? BRANCH_CROSS : BRANCH_TEXT;
+    const size_t key = index < sources ? index : index - sources;
+    struct arrow_cut cut = arrow_cut(branch, trial->position, key);
+    struct tried found;
+    const bool is_later = branch == BRANCH_TEXT && key > trial->position;
+    if (!site_exists(config, SITE_OF(branch, SITE_MASKED)) ||
+        (branch == BRANCH_TEXT && key == trial->position) ||
+        (is_later && viewer->mask < 0 && !config_classifies(config)))
+        return 0;
+    if (trial_run(&found, trial, arrow_edit(&cut), target, err))
+        return -1;
+    *share = expf(found.target);
+    return 0;
 }
 
 int next_tokens_without(const float **found, struct viewer *viewer,
@@ -517,39 +530,19 @@ int next_tokens_without(const float **found, struct viewer *viewer,
                         struct arena *arena, struct err *err)
 {
     const struct config *config = &viewer->model.config;
-    const struct edits *before = viewer->edits;
-    const size_t last = config->n_layer - 1;
     const size_t count = what == WITHOUT_HEAD ? config->n_layer * config->n_head
                                               : pair->source.count + pair->text.count;
-    struct lens_plan plan = {.viewer = viewer,
-                             .site = site_of_output(config),
-                             .layers = {&last, 1},
-                             .best_count = 1,
-                             .target = -1,
-                             .against = -1,
-                             .of_one = true,
-                             .position = tokenized_opening(&pair->text, config, viewer->mask),
-                             .is_brief = true};
-    struct arena own = {0};
-    struct logit_lens lens;
     float *shares = arena_alloc(arena, count, sizeof *shares, err);
-    int failed = !shares || lens_capture(&lens, &plan, pair, &own, err);
-    if (!failed)
-        plan.target = lens.cells->best->id;
+    struct trial trial;
+    struct tried usual = {.target = 0};
+    trial_open(&trial, viewer, pair, tokenized_opening(&pair->text, config, viewer->mask));
+    int failed = !shares || trial_run(&usual, &trial, NULL, -1, err);
     for (size_t i = 0; i < count && !failed; i++) {
-        struct edit_range ranges[2];
-        struct edit edit;
-        struct edits edits = {&edit, 1};
         shares[i] = NAN;
-        if (!remove_part(&edit, ranges, &plan, what, pair, i))
-            continue;
-        viewer->edits = &edits;
-        arena_clear(&own);
-        failed = lens_capture(&lens, &plan, pair, &own, err);
-        shares[i] = failed ? 0 : expf(lens.cells->target);
+        failed = what == WITHOUT_HEAD ? try_head(&shares[i], &trial, i, usual.best.id, err)
+                                      : try_key(&shares[i], &trial, i, usual.best.id, err);
     }
-    viewer->edits = before;
-    arena_release(&own);
+    trial_close(&trial);
     *found = shares;
     return err_if(failed);
 }
