@@ -394,7 +394,7 @@ WASM_FILES = $(wildcard $(patsubst %,lib/%/*.c,base format text text/* math mode
 	lens live)) \
 	lib/write/json_report.c lib/draw/page_data.c \
 	$(patsubst %,lib/measure/%.c,logit_lens question resid_parts \
-		score_attribution token_scores trials)
+		finding score_attribution token_scores trials)
 
 $(BUILD)/live.wasm: $(call objects,$(WASM_FILES))
 	$(call SAY,link,$@) $(CC) $(CFLAGS) $(LDFLAGS) -mexec-model=reactor -Wl,--strip-all \

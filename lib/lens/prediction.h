@@ -1,5 +1,6 @@
 /* prediction.h: parts of results that are not tensors: the next tokens after each step of a pass
- * (measure/logit_lens.h finds them, draw/page.h shows them), and the roles of heads. */
+ * (measure/logit_lens.h finds them, draw/page.h shows them), the findings of a text
+ * (measure/finding.h), and the roles of heads. */
 #pragma once
 
 #include "lens/continuation.h"
@@ -36,4 +37,40 @@ struct roles {
         const char *score, *name, *brief;
     } * items;
     size_t count;
+};
+
+/* A finding: an arrow from a query to a key in a head that stands out of a text. */
+enum finding_kind {
+    FINDING_ACTS,  /* the prediction at the query depends on the arrow */
+    FINDING_LOOKS, /* the weight is far above what habit and nearness of the head explain */
+    FINDING_KINDS
+};
+
+/* A token that a model predicts, as probability and label; a label without text: unknown. */
+struct guess {
+    uint32_t id;
+    struct label token;
+    double probability;
+};
+
+struct finding {
+    enum finding_kind kind;
+    enum site map; /* site of the weights, or of the map of a layer that keeps a state */
+    size_t layer, head, query, key;
+    double weight; /* of a state: the share of the cell in its row */
+    double s;      /* bits by which the weight exceeds what habit and nearness explain */
+    double d;      /* bits that the prediction loses without the arrow in all heads; NaN: unknown */
+    struct guess says;    /* the most likely token at the query; NULL text: the row predicts none */
+    struct guess without; /* the most likely token without the arrow; NULL text: not tried */
+    double falls_to; /* probability of the token of `says` without the arrow, if it was tried */
+};
+
+enum { FINDINGS_MOST = 4 };
+
+struct findings {
+    struct finding items[FINDINGS_MOST]; /* [count] the first one is the headline */
+    size_t count;
+    size_t row;        /* the position whose prediction is told with the headline */
+    struct guess says; /* the most likely token there; NULL text: the model predicts none */
+    bool is_long;      /* the text is too long to be searched: there are no findings */
 };

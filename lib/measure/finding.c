@@ -1,0 +1,604 @@
+#include "measure/finding.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "base/utf8.h"
+#include "math/portable_math.h"
+#include "measure/logit_lens.h"
+#include "measure/token_scores.h"
+#include "measure/trials.h"
+#include "model/layer.h"
+#include "model/points.h"
+
+/* The bounds of the rule, as finding.h says. */
+static const double WEIGHT_LEAST = 0.3;
+static const double S_ACTS = 0.25, S_LOOKS = 1;
+static const double D_LEAST = 0.15, SHARE_LEAST = 0.1;
+static const double BASE_LEAST = 1e-4;
+static const double NEARLY = 0.9; /* part of the largest S that counts as nearly as large */
+
+enum {
+    TRIED_MOST = 6,         /* most pairs of tokens, and most heads, that are tried */
+    CELLS_MOST = 1 << 24,   /* most cells of all maps: a longer text is not searched */
+    PASSES_ALLOWED = 2,     /* passes of the text that trying arrows may take in any case */
+    FEWEST_SEEN = 2,        /* fewest keys of a row that can stand out */
+    NEIGHBOURS = 2,         /* tokens at a smaller distance are neighbours */
+    PRODUCTS_OF_LAYER = 12, /* multiplications of a layer and token, over the width's square */
+    ARROWS_ROOM = 64,       /* arrows for which a list has room at first */
+};
+
+static const double LN_2 = 0.693147180559945309417;
+
+static double log_2(double x)
+{
+    return log_double(x) / LN_2;
+}
+
+double pass_products(const struct config *config, size_t tokens)
+{
+    double width = (double)config->n_embd;
+    return (double)tokens * ((double)config_layers(config) * PRODUCTS_OF_LAYER * width * width +
+                             (double)config->vocab_size * width);
+}
+
+/* --- tokens ----------------------------------------------------------------------------------- */
+
+bool token_is_mark(const struct label *label)
+{
+    const size_t size = strlen(label->text);
+    const char first = size > 1 ? label->text[0] : 0, last = size > 1 ? label->text[size - 1] : 0;
+    return (first == '[' && last == ']') || (first == '<' && last == '>');
+}
+
+/* True for tokens with a letter or a digit. */
+static bool is_word(const struct label *label)
+{
+    const size_t size = strlen(label->plain);
+    uint32_t character;
+    for (size_t at = 0; at < size; at += utf8_step(&character, label->plain + at, size - at)) {
+        utf8_step(&character, label->plain + at, size - at);
+        enum utf8_class class = utf8_class(character);
+        if (class == UTF8_LETTER || class == UTF8_NUMBER)
+            return true;
+    }
+    return false;
+}
+
+/* --- maps and their arrows -------------------------------------------------------------------- */
+
+/* The map of a head. */
+struct map {
+    struct sheet sheet;
+    enum site site;
+    size_t layer, head;
+    const struct label *keys; /* labels of the tokens of the keys */
+    bool is_cross;            /* the keys are of the source */
+    double most;              /* largest |cell| of all states; 0: the map is of weights */
+};
+
+struct arrow {
+    const struct map *map;
+    size_t query, key;
+    double weight, s;
+    size_t order; /* number of the arrow in the order of maps, queries and keys */
+};
+
+/* The arrows of several heads between two tokens. */
+struct pair_of_tokens {
+    const struct arrow *arrows[TRIED_MOST]; /* [count] the largest S first */
+    size_t count;
+    struct arrow named;        /* the arrow of the head that is named */
+    double d;                  /* NaN: not tried */
+    struct tried usual, other; /* the prediction at the query, and without the arrow */
+    bool predicts;             /* `usual` is known */
+    enum finding_kind kind;
+};
+
+struct search {
+    const struct finding_plan *plan;
+    struct arena *arena; /* memory of the search */
+    struct err *err;
+    const struct tokenized *text, *source;
+    struct map *maps; /* [map_count] */
+    size_t map_count;
+    struct arrow *arrows; /* [arrow_count] */
+    size_t arrow_count, arrow_room;
+    struct pair_of_tokens *pairs; /* [pair_count] */
+    size_t pair_count;
+    bool predicts;       /* the model predicts tokens or classes at some rows */
+    bool is_translation; /* arrows are those of cross-attention */
+    struct trial trial;
+    double budget; /* multiplications that are left for trials */
+};
+
+static double cell_of(const struct map *map, size_t query, size_t key)
+{
+    return (double)sheet_cell(&map->sheet, query, key);
+}
+
+static bool sees(const struct map *map, size_t query, size_t key)
+{
+    return !sheet_hides(&map->sheet, query, key);
+}
+
+/* What the weights of a row are divided by: 1 or, for a state, whose rows may be nearly empty, the
+ * larger of the row's sum and the largest cell of all heads. */
+static double divisor_of(const struct map *map, size_t query)
+{
+    double sum = 0;
+    if (!(map->most > 0))
+        return 1;
+    for (size_t key = 0; key < map->sheet.columns.size; key++)
+        if (sees(map, query, key))
+            sum += fabs(cell_of(map, query, key));
+    return fmax(fmax(sum, map->most), 1e-9);
+}
+
+static double weight_of(const struct map *map, size_t query, size_t key)
+{
+    const double cell = cell_of(map, query, key);
+    return map->most > 0 ? fabs(cell) / divisor_of(map, query) : cell;
+}
+
+/* The distance of a key from its query; in cross-attention, from the diagonal of the map, where row
+ * q predicts token q + 1. */
+static double distance(const struct map *map, size_t query, size_t key)
+{
+    const struct sheet *sheet = &map->sheet;
+    const double rows = (double)num_max(sheet->rows.size, 3) - 2;
+    const double slope = ((double)sheet->columns.size - 1) / rows;
+    return fabs((double)key - (double)query * (map->is_cross ? slope : 1));
+}
+
+struct mean {
+    double sum;
+    size_t count;
+};
+
+static double mean_of(struct mean mean)
+{
+    return mean.count ? mean.sum / (double)mean.count : 0;
+}
+
+/* The weight that habit and nearness explain. `near`: the sum of 1 / (1 + d) over the row. */
+static double base_of(const struct map *map, size_t query, size_t key, double near)
+{
+    struct mean column = {0}, alike = {0};
+    const bool neighbours = !map->is_cross && distance(map, query, key) < NEIGHBOURS;
+    for (size_t row = 0; row < map->sheet.rows.size; row++) {
+        const size_t other = row + key - query; /* the key at the same distance; wraps below 0 */
+        if (row == query)
+            continue;
+        if (sees(map, row, key)) {
+            column.sum += weight_of(map, row, key);
+            column.count++;
+        }
+        if (neighbours && other < map->sheet.columns.size && sees(map, row, other)) {
+            alike.sum += weight_of(map, row, other);
+            alike.count++;
+        }
+    }
+    const double habit = fmax(mean_of(column), mean_of(alike));
+    return fmax(fmax(habit, 1 / (1 + distance(map, query, key)) / near), BASE_LEAST);
+}
+
+static int add_arrow(struct search *search, struct arrow arrow)
+{
+    if (search->arrow_count == search->arrow_room) {
+        const size_t room = 2 * search->arrow_room + ARROWS_ROOM;
+        struct arrow *grown = arena_room(search->arena, room, sizeof *grown, search->err);
+        if (!grown)
+            return -1;
+        if (search->arrow_count)
+            memcpy(grown, search->arrows, search->arrow_count * sizeof *grown);
+        search->arrows = grown;
+        search->arrow_room = room;
+    }
+    arrow.order = search->arrow_count;
+    search->arrows[search->arrow_count++] = arrow;
+    return 0;
+}
+
+/* True for the queries of the rule. */
+static bool is_query(const struct search *search, const struct map *map, size_t query)
+{
+    const struct viewer *viewer = search->plan->viewer;
+    const struct config *config = &viewer->model.config;
+    const struct tokenized *text = search->text;
+    if (search->predicts && config_classifies(config))
+        return query == tokenized_opening(text, config, -1) || config->answers == ANSWER_OF_EACH;
+    if (search->predicts && viewer->mask >= 0)
+        return text->ids[query] == viewer->mask;
+    if (map->is_cross)
+        return query + 1 < map->sheet.rows.size;
+    return search->predicts && !search->is_translation
+               ? query == tokenized_opening(text, config, -1)
+               : !token_is_mark(&text->labels[query]);
+}
+
+/* Add the arrows of a row that are surprising. */
+static int add_row(struct search *search, const struct map *map, size_t query)
+{
+    double near = 0;
+    size_t seen = 0;
+    for (size_t key = 0; key < map->sheet.columns.size; key++)
+        if (sees(map, query, key)) {
+            near += 1 / (1 + distance(map, query, key));
+            seen++;
+        }
+    for (size_t key = 0; key < map->sheet.columns.size && seen >= FEWEST_SEEN; key++) {
+        const double weight = sees(map, query, key) ? weight_of(map, query, key) : 0;
+        if (!(weight >= WEIGHT_LEAST) || token_is_mark(&map->keys[key]) ||
+            (!map->is_cross && key == query))
+            continue;
+        const double s = weight * log_2(weight / base_of(map, query, key, near));
+        if (s >= S_ACTS && add_arrow(search, (struct arrow){map, query, key, weight, s}))
+            return -1;
+    }
+    return 0;
+}
+
+/* Order arrows by S, the largest first; of equal ones, the first in the order of maps. */
+static int compare_arrows(const void *one, const void *other)
+{
+    const struct arrow *a = one, *b = other;
+    if (a->s != b->s)
+        return a->s < b->s ? 1 : -1;
+    return a->order < b->order ? -1 : a->order > b->order;
+}
+
+/* --- the maps of a text ----------------------------------------------------------------------- */
+
+/* The sites of the maps whose arrows are told: of a translation cross-attention, else
+ * self-attention and states. Channels of a mixer are no heads. */
+static struct site_set sites_of_maps(const struct config *config)
+{
+    const enum site cross = SITE_OF(BRANCH_CROSS, SITE_WEIGHTS);
+    const enum site state = SITE_OF(BRANCH_MIXER, SITE_WEIGHTS);
+    struct site_set sites = {0};
+    if (site_exists(config, cross))
+        site_set_add(&sites, cross);
+    else if (site_exists(config, SITE_WEIGHTS))
+        site_set_add(&sites, SITE_WEIGHTS);
+    if (site_exists(config, state) && !mixer_of_channels(&config->mixer))
+        site_set_add(&sites, state);
+    return sites;
+}
+
+static int select_maps(struct selection *selection, const struct viewer *viewer,
+                       struct arena *arena, struct err *err)
+{
+    const struct config *config = &viewer->model.config;
+    *selection = (struct selection){.sites = sites_of_maps(config)};
+    return selection_layers(selection, NULL, config, arena, err);
+}
+
+/* Capture the maps of all heads, with the largest cell of the states. */
+static int find_maps(struct search *search, const struct selection *selection)
+{
+    const struct finding_plan *plan = search->plan;
+    struct report *report = arena_alloc(search->arena, 1, sizeof *report, search->err);
+    const struct capture_request asked = {selection, plan->pair, 1, 0, report};
+    size_t count = 0;
+    double most = 0;
+    if (!report || viewer_capture(plan->viewer, &asked, search->arena, search->err))
+        return -1;
+    for (size_t i = 0; i < report->array_count; i++)
+        count += array_matrix_count(&report->arrays[i]);
+    search->maps = arena_alloc(search->arena, count, sizeof *search->maps, search->err);
+    for (size_t i = 0; search->maps && i < report->array_count; i++) {
+        const struct array *array = &report->arrays[i];
+        const struct tokenized *keys = report_keys(report, site_branch(array->site));
+        for (size_t head = 0; head < array_matrix_count(array); head++)
+            search->maps[search->map_count++] =
+                (struct map){.sheet = array_matrix(report, array, head),
+                             .site = array->site,
+                             .layer = (size_t)array->layer,
+                             .head = array->heads.numbers ? array->heads.numbers[head] : head,
+                             .keys = keys->labels,
+                             .is_cross = keys == &report->source};
+        for (size_t k = 0; site_branch(array->site) == BRANCH_MIXER && k < array_cells(array); k++)
+            most = isfinite(array->data[k]) ? fmax(most, fabs((double)array->data[k])) : most;
+    }
+    for (size_t i = 0; i < search->map_count; i++)
+        if (site_branch(search->maps[i].site) == BRANCH_MIXER)
+            search->maps[i].most = fmax(most, 1e-9);
+    return search->maps ? 0 : -1;
+}
+
+/* --- pairs of tokens -------------------------------------------------------------------------- */
+
+/* Join the sorted arrows of each pair of tokens: those of states, and the others, apart. */
+static int join_pairs(struct search *search)
+{
+    const size_t rows = search->text->count, columns = num_max(rows, search->source->count);
+    struct pair_of_tokens *pairs =
+        arena_alloc(search->arena, search->arrow_count, sizeof *pairs, search->err);
+    size_t *numbers = arena_alloc(search->arena, 2 * rows * columns, sizeof *numbers, search->err);
+    if (!pairs || !numbers)
+        return -1;
+    for (size_t i = 0; i < search->arrow_count; i++) {
+        const struct arrow *arrow = &search->arrows[i];
+        const size_t of_state = arrow->map->most > 0;
+        size_t *number = &numbers[(of_state * rows + arrow->query) * columns + arrow->key];
+        if (!*number) { /* 1 and more are the numbers of pairs */
+            *number = ++search->pair_count;
+            pairs[*number - 1].named = *arrow;
+            pairs[*number - 1].d = NAN;
+        }
+        struct pair_of_tokens *pair = &pairs[*number - 1];
+        if (pair->count < TRIED_MOST)
+            pair->arrows[pair->count++] = arrow;
+    }
+    search->pairs = pairs;
+    return 0;
+}
+
+/* Run a trial, if multiplications are left for it; false: none are, or the model does not support
+ * the edit, or the trial failed with the search's `err`. */
+static bool try_one(struct tried *found, struct search *search, size_t position,
+                    struct arrow_cut *cut, long long target)
+{
+    struct trial *trial = &search->trial;
+    const struct config *config = &search->plan->viewer->model.config;
+    const double cost = pass_products(config, trial_tokens(trial));
+    if (cost > search->budget || search->err->kind)
+        return false;
+    search->budget -= cost;
+    trial->position = position;
+    struct err why = {0};
+    if (!trial_run(found, trial, cut ? arrow_edit(cut) : NULL, target, &why))
+        return true;
+    if (why.kind == ERR_UNSUPPORTED)
+        err_clear(&why);
+    else
+        err_adopt(search->err, &why);
+    return false;
+}
+
+/* Bits that the prediction of a pair loses in a trial. */
+static double bits_lost(const struct pair_of_tokens *pair, const struct tried *other)
+{
+    return ((double)pair->usual.target - (double)other->target) / LN_2;
+}
+
+/* Find the prediction at the query of a pair and, without the arrow, the one in its place. */
+static void try_pair(struct search *search, struct pair_of_tokens *pair)
+{
+    const struct config *config = &search->plan->viewer->model.config;
+    const enum site_branch branch = site_branch(pair->named.map->site);
+    const size_t query = pair->named.query;
+    struct arrow_cut cut = arrow_cut(branch, query, pair->named.key);
+    for (struct pair_of_tokens *other = search->pairs; other < pair && !pair->predicts; other++)
+        if (other->predicts && other->named.query == query) {
+            pair->usual = other->usual;
+            pair->predicts = true;
+        }
+    if (!pair->predicts)
+        pair->predicts = try_one(&pair->usual, search, query, NULL, -1);
+    if (pair->predicts && arrow_can_be_cut(config, branch) &&
+        try_one(&pair->other, search, query, &cut, pair->usual.best.id))
+        pair->d = bits_lost(pair, &pair->other);
+}
+
+/* Name the head whose arrow alone, if it is cut, costs most. */
+static void name_head(struct search *search, struct pair_of_tokens *pair)
+{
+    double most = -INFINITY;
+    for (size_t i = 0; i < pair->count && pair->count > 1; i++) {
+        const struct arrow *arrow = pair->arrows[i];
+        struct arrow_cut cut = arrow_cut(site_branch(arrow->map->site), arrow->query, arrow->key);
+        struct tried other;
+        cut.in_head = true;
+        cut.layer = (struct edit_range){(ptrdiff_t)arrow->map->layer, (ptrdiff_t)arrow->map->layer};
+        cut.head = (struct edit_range){(ptrdiff_t)arrow->map->head, (ptrdiff_t)arrow->map->head};
+        if (!try_one(&other, search, arrow->query, &cut, pair->usual.best.id))
+            return;
+        if (bits_lost(pair, &other) > most) {
+            most = bits_lost(pair, &other);
+            pair->named = *arrow;
+        }
+    }
+}
+
+/* Say what a pair does; false: nothing. */
+static bool tells(const struct search *search, struct pair_of_tokens *pair)
+{
+    const struct arrow *arrow = &pair->named;
+    const bool words =
+        is_word(&search->text->labels[arrow->query]) && is_word(&arrow->map->keys[arrow->key]);
+    const bool acts =
+        pair->d >= D_LEAST && (double)exp_float(pair->usual.best.logprob) >= SHARE_LEAST;
+    pair->kind = acts ? FINDING_ACTS : FINDING_LOOKS;
+    return acts || (arrow->s >= S_LOOKS && words);
+}
+
+/* The rank of a pair: those that act come first, by D · S, then those that look, by S. */
+static double rank_of(const struct pair_of_tokens *pair)
+{
+    enum { ABOVE_ALL = 10000 };
+    return pair->kind == FINDING_ACTS ? ABOVE_ALL + pair->d * pair->named.s : pair->named.s;
+}
+
+/* Of the pairs that tell something, put those that are told first in their order: the largest rank
+ * first; of pairs that only look, the latest query of those nearly as surprising as the first. */
+static void order_pairs(struct search *search)
+{
+    struct pair_of_tokens *pairs = search->pairs;
+    size_t count = 0;
+    for (size_t i = 0; i < search->pair_count; i++) {
+        struct pair_of_tokens pair = pairs[i];
+        size_t at = count;
+        if (!tells(search, &pair))
+            continue;
+        for (; at > 0 && rank_of(&pairs[at - 1]) < rank_of(&pair); at--)
+            pairs[at] = pairs[at - 1];
+        pairs[at] = pair;
+        count++;
+    }
+    search->pair_count = count;
+    size_t best = 0;
+    for (size_t i = 1; i < count && pairs->kind == FINDING_LOOKS; i++)
+        if (pairs[i].named.s >= NEARLY * pairs->named.s &&
+            pairs[i].named.query > pairs[best].named.query)
+            best = i;
+    for (struct pair_of_tokens first = pairs[best]; count && best > 0; best--) {
+        pairs[best] = pairs[best - 1];
+        pairs[best - 1] = first;
+    }
+}
+
+/* --- the result ------------------------------------------------------------------------------- */
+
+static struct guess guess_of(const struct search *search, struct likely likely, struct arena *arena)
+{
+    return (struct guess){likely.id,
+                          label_of_word(search->plan->viewer->words, likely.id, arena, search->err),
+                          (double)exp_float(likely.logprob)};
+}
+
+static struct finding finding_of(const struct search *search, const struct pair_of_tokens *pair,
+                                 struct arena *arena)
+{
+    const struct arrow *arrow = &pair->named;
+    struct finding finding = {.kind = pair->kind,
+                              .map = arrow->map->site,
+                              .layer = arrow->map->layer,
+                              .head = arrow->map->head,
+                              .query = arrow->query,
+                              .key = arrow->key,
+                              .weight = arrow->weight,
+                              .s = arrow->s,
+                              .d = pair->d};
+    if (pair->predicts)
+        finding.says = guess_of(search, pair->usual.best, arena);
+    if (!isnan(pair->d)) {
+        finding.without = guess_of(search, pair->other.best, arena);
+        finding.falls_to = (double)exp_float(pair->other.target);
+    }
+    return finding;
+}
+
+/* True if an earlier finding is of the same head. */
+static bool has_head(const struct findings *found, const struct arrow *arrow)
+{
+    for (size_t i = 0; i < found->count; i++) {
+        const struct finding *other = &found->items[i];
+        if (other->map == arrow->map->site && other->layer == arrow->map->layer &&
+            other->head == arrow->map->head)
+            return true;
+    }
+    return false;
+}
+
+/* Find the prediction that is told: at the query of the headline, else where a page opens. */
+static void find_prediction(struct findings *found, struct search *search, struct arena *arena)
+{
+    const struct viewer *viewer = search->plan->viewer;
+    struct tried usual;
+    found->row = tokenized_opening(search->text, &viewer->model.config, viewer->mask);
+    if (found->count && found->items->says.token.text) {
+        found->row = found->items->query;
+        found->says = found->items->says;
+        return;
+    }
+    if (search->predicts && try_one(&usual, search, found->row, NULL, -1))
+        found->says = guess_of(search, usual.best, arena);
+}
+
+static int search_all(struct findings *found, struct search *search,
+                      const struct selection *selection, struct arena *arena)
+{
+    if (find_maps(search, selection))
+        return -1;
+    for (size_t i = 0; i < search->map_count; i++)
+        for (size_t query = 0; query < search->maps[i].sheet.rows.size; query++)
+            if (is_query(search, &search->maps[i], query) &&
+                add_row(search, &search->maps[i], query))
+                return -1;
+    if (search->arrow_count)
+        qsort(search->arrows, search->arrow_count, sizeof *search->arrows, compare_arrows);
+    if (join_pairs(search))
+        return -1;
+    for (size_t i = 0; i < num_min(search->pair_count, TRIED_MOST) && search->predicts; i++)
+        try_pair(search, &search->pairs[i]);
+    order_pairs(search);
+    if (search->pair_count && search->pairs->kind == FINDING_ACTS)
+        name_head(search, search->pairs);
+    for (size_t i = 0; i < search->pair_count && found->count < FINDINGS_MOST; i++)
+        if (!has_head(found, &search->pairs[i].named))
+            found->items[found->count++] = finding_of(search, &search->pairs[i], arena);
+    find_prediction(found, search, arena);
+    return err_if(search->err->kind);
+}
+
+/* True if the model predicts tokens, or classes with probabilities that sum to 1. */
+static bool predicts_at_all(const struct finding_plan *plan)
+{
+    const struct viewer *viewer = plan->viewer;
+    const struct config *config = &viewer->model.config;
+    struct arena arena = {0};
+    struct err none = {0};
+    struct next_plan next = {.count = 0};
+    int failed = next_tokens_plan(&next, plan->viewer, 1, false, &arena, &none);
+    bool masked = text_has_mask(&plan->pair->text, viewer);
+    bool predicts = !failed && next.count;
+    err_clear(&none);
+    arena_release(&arena);
+    return predicts && (viewer->mask < 0 || config_classifies(config) || masked);
+}
+
+static bool is_long(const struct finding_plan *plan, const struct selection *selection)
+{
+    return viewer_captured_bytes(plan->viewer, selection, plan->pair) >
+           (double)CELLS_MOST * sizeof(float);
+}
+
+int findings_make(struct findings *found, const struct finding_plan *plan, struct arena *arena,
+                  struct err *err)
+{
+    const struct config *config = &plan->viewer->model.config;
+    const size_t tokens = plan->pair->text.count + plan->pair->source.count;
+    struct arena own = {0};
+    struct selection selection;
+    struct search search = {.plan = plan,
+                            .arena = &own,
+                            .err = err,
+                            .text = &plan->pair->text,
+                            .source = &plan->pair->source,
+                            .predicts = predicts_at_all(plan)};
+    *found = (struct findings){.count = 0};
+    int failed = select_maps(&selection, plan->viewer, &own, err);
+    search.is_translation =
+        site_set_has(selection.sites, SITE_OF(BRANCH_CROSS, SITE_WEIGHTS)) && has_encoder(config);
+    search.budget = fmax(plan->products, PASSES_ALLOWED * pass_products(config, tokens));
+    found->is_long = !failed && is_long(plan, &selection);
+    if (!failed && !found->is_long && !site_set_is_empty(selection.sites)) {
+        trial_open(&search.trial, plan->viewer, plan->pair, 0);
+        if (search.trial.is_cached) /* the tokens before the position run once */
+            search.budget -= pass_products(config, tokens);
+        failed = search_all(found, &search, &selection, arena);
+        trial_close(&search.trial);
+    }
+    arena_release(&own);
+    return err_if(failed);
+}
+
+void findings_add_memory(struct memory *memory, const struct finding_plan *plan)
+{
+    struct arena arena = {0};
+    struct err none = {0};
+    struct selection selection;
+    struct memory maps = {0}, trials = {0};
+    if (!select_maps(&selection, plan->viewer, &arena, &none) && !is_long(plan, &selection)) {
+        viewer_add_memory(&maps, plan->viewer, &selection, plan->pair, CAPTURE_ALL);
+        trial_add_memory(&trials, plan->viewer, plan->pair);
+        memory->during =
+            fmax(memory->during, maps.held + fmax(maps.during, trials.held + trials.during));
+    }
+    err_clear(&none);
+    arena_release(&arena);
+}

@@ -1,0 +1,241 @@
+/* finding_words.c: the findings of a text in sentences, and as a table. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/language.h"
+#include "measure/finding.h"
+#include "model/layer.h"
+
+const char *share_text(char text[SHARE_BYTES], double share)
+{
+    const double percent = 100 * share;
+    if (percent > 99.9 && share < 1)
+        return "> 99.9 %";
+    if (percent < 0.1)
+        return "< 0.1 %";
+    const bool fine = percent >= 99.5 || percent < 0.95;
+    snprintf(text, SHARE_BYTES, fine ? "%.1f %%" : "%.0f %%", percent);
+    return text;
+}
+
+/* --- sentences -------------------------------------------------------------------------------- */
+
+/* What the sentences are made of. */
+struct telling {
+    const struct findings *found;
+    const struct viewer *viewer;
+    const struct text_with_source *pair;
+    const char *language;
+    struct buf *out;
+    struct arena *arena;
+    struct err *err;
+};
+
+/* A token in quotes, without the space before it, or a mark such as [MASK] as it is; "" with
+ * `err`. */
+static const char *quoted(const struct telling *telling, const struct label *label)
+{
+    const char *text = token_is_mark(label) ? label->text
+                                            : arena_format(telling->arena, telling->err, "\"%s\"",
+                                                           label_name(label));
+    return text ? text : "";
+}
+
+/* A share, valid as long as the arena; "" with `err`. */
+static const char *share(const struct telling *telling, double share)
+{
+    char digits[SHARE_BYTES];
+    const char *text = share_text(digits, share);
+    text = arena_text(telling->arena, text, strlen(text), telling->err);
+    return text ? text : "";
+}
+
+static bool is_cross(const struct finding *one)
+{
+    return site_branch(one->map) == BRANCH_CROSS;
+}
+
+static const char *query_of(const struct telling *telling, const struct finding *one)
+{
+    return quoted(telling, &telling->pair->text.labels[one->query]);
+}
+
+static const char *key_of(const struct telling *telling, const struct finding *one)
+{
+    const struct tokenized *keys = is_cross(one) ? &telling->pair->source : &telling->pair->text;
+    return quoted(telling, &keys->labels[one->key]);
+}
+
+/* The prediction, or that there is none. */
+static void tell_prediction(const struct telling *telling)
+{
+    const struct findings *found = telling->found;
+    const struct config *config = &telling->viewer->model.config;
+    enum { UNSURE = 10 }; /* in percent */
+    const bool sure = 100 * found->says.probability >= UNSURE;
+    if (!found->says.token.text)
+        return;
+    const char *row = quoted(telling, &telling->pair->text.labels[found->row]);
+    const char *token = quoted(telling, &found->says.token);
+    const char *probability = share(telling, found->says.probability);
+    if (config_classifies(config) && config->answers != ANSWER_OF_EACH)
+        buf_format(telling->out, say(telling->language, "The model's answer is %s (%s).\n"), token,
+                   probability);
+    else if (telling->viewer->mask >= 0 || config_classifies(config))
+        buf_format(telling->out,
+                   sure ? say(telling->language, "For %s the model says %s (%s).\n")
+                        : say(telling->language,
+                              "For %s the model is not sure: its best guess is %s (%s).\n"),
+                   row, token, probability);
+    else
+        buf_format(telling->out,
+                   sure ? say(telling->language, "After %s the model says %s (%s).\n")
+                        : say(telling->language,
+                              "After %s the model is not sure: its best guess is %s (%s).\n"),
+                   row, token, probability);
+}
+
+/* What the model would say without the arrow of the headline, and the options that show it. */
+static void tell_without(const struct telling *telling, const struct finding *one)
+{
+    const struct tokenized *text = &telling->pair->text;
+    if (!one->without.token.text)
+        return;
+    const bool changes = one->without.id != one->says.id;
+    const char *says = quoted(telling, &one->says.token);
+    const char *other = quoted(telling, &one->without.token);
+    const char *key = key_of(telling, one);
+    if (one->kind == FINDING_LOOKS) {
+        buf_format(
+            telling->out,
+            say(telling->language, "The prediction does not need it: without it %s has %s.\n"),
+            says, share(telling, one->falls_to));
+        return;
+    }
+    if (is_cross(one) && !changes)
+        return;
+    if (is_cross(one))
+        buf_format(telling->out,
+                   say(telling->language, "If it could not look at %s, it would write %s (%s)"),
+                   key, other, share(telling, one->without.probability));
+    else if (changes)
+        buf_format(
+            telling->out,
+            say(telling->language, "If %s could not look at %s, the model would say %s (%s)"),
+            query_of(telling, one), key, other, share(telling, one->without.probability));
+    else
+        buf_format(telling->out,
+                   say(telling->language, "If %s could not look at %s, %s would fall to %s"),
+                   query_of(telling, one), key, says, share(telling, one->falls_to));
+    if (is_cross(one))
+        buf_format(telling->out, ": --edit 'cross_scores[query=%zu,key=%zu] = -1000'\n", one->query,
+                   one->key);
+    else
+        buf_format(telling->out, ": --knockout %lld:%lld\n", tokenized_number(text, one->query),
+                   tokenized_number(text, one->key));
+}
+
+/* The headline's head, with what it looks at. */
+static void tell_look(const struct telling *telling, const struct finding *one)
+{
+    const struct tokenized *text = &telling->pair->text;
+    const bool back = one->key < one->query;
+    const char *key = key_of(telling, one), *weight = share(telling, one->weight);
+    if (is_cross(one) && one->query + 1 < text->count)
+        buf_format(
+            telling->out,
+            say(telling->language, "To write %s the model looks at %s (%s): head %zu.%zu.\n"),
+            quoted(telling, &text->labels[one->query + 1]), key, weight, one->layer, one->head);
+    else if (site_branch(one->map) == BRANCH_MIXER)
+        buf_format(telling->out,
+                   say(telling->language,
+                       "The state of head %zu.%zu gives back mostly what it stored at %s (%s).\n"),
+                   one->layer, one->head, key, weight);
+    else if (!one->says.token.text)
+        buf_format(telling->out,
+                   back ? say(telling->language, "%s looks back at %s (%s): head %zu.%zu.\n")
+                        : say(telling->language, "%s looks ahead to %s (%s): head %zu.%zu.\n"),
+                   query_of(telling, one), key, weight, one->layer, one->head);
+    else
+        buf_format(telling->out,
+                   back ? say(telling->language, "Head %zu.%zu looks back at %s (%s).\n")
+                        : say(telling->language, "Head %zu.%zu looks ahead to %s (%s).\n"),
+                   one->layer, one->head, key, weight);
+}
+
+static void tell_others(const struct telling *telling)
+{
+    const struct findings *found = telling->found;
+    for (size_t i = 1; i < found->count; i++) {
+        const struct finding *one = &found->items[i];
+        buf_format(telling->out, "%s%s → %s (%zu.%zu)%s",
+                   i == 1 ? say(telling->language, "Also: ") : "", query_of(telling, one),
+                   key_of(telling, one), one->layer, one->head,
+                   i + 1 < found->count ? ", " : ".\n");
+    }
+}
+
+const char *findings_words(const struct findings *found, const struct viewer *viewer,
+                           const struct text_with_source *pair, const char *language,
+                           struct arena *arena, struct err *err)
+{
+    struct buf out = {0};
+    const struct telling telling = {found, viewer, pair, language, &out, arena, err};
+    const bool untrained = model_is_untrained(&viewer->model);
+    if (untrained)
+        buf_text(&out, say(language, "This model is not trained: its numbers show the computation, "
+                                     "not language.\n"));
+    else if (!found->count || !is_cross(found->items))
+        tell_prediction(&telling);
+    if (found->count) {
+        tell_look(&telling, found->items);
+        tell_without(&telling, found->items);
+        tell_others(&telling);
+    } else if (found->is_long) {
+        buf_text(&out, say(language, "The text is too long to look for a head that stands out.\n"));
+    } else if (!untrained) {
+        buf_text(&out, say(language, "No head picks out one word that this needs: they look at the "
+                                     "first token, at neighbours or evenly.\n"));
+    }
+    const char *text = buf_keep(&out, arena, err);
+    return err->kind ? NULL : text;
+}
+
+/* --- the table -------------------------------------------------------------------------------- */
+
+/* A label whose form for data has the number of its token. */
+static struct label numbered(const struct label *label)
+{
+    return (struct label){label->text, label->exact, label->exact};
+}
+
+int findings_table(struct table *table, const struct findings *found,
+                   const struct text_with_source *pair, struct arena *arena, struct err *err)
+{
+    static const struct label none = {0};
+    const double nan = (double)NAN;
+    const size_t count = found->count ? found->count : 1; /* none: a row of the prediction alone */
+    struct table_rows rows = {.most = count, .arena = arena, .err = err};
+    for (size_t i = 0; i < count && !err->kind; i++, rows_next(&rows)) {
+        const struct finding *one = i < found->count ? &found->items[i] : NULL;
+        const struct tokenized *keys = one && is_cross(one) ? &pair->source : &pair->text;
+        const struct guess says = one ? one->says : found->says;
+        const struct guess without = one ? one->without : (struct guess){0};
+        rows_integer(&rows, "layer", COLUMN_KEY, one ? (long long)one->layer : COLUMN_MISSING);
+        rows_integer(&rows, "head", COLUMN_KEY, one ? (long long)one->head : COLUMN_MISSING);
+        rows_label(&rows, "query", COLUMN_KEY,
+                   one ? numbered(&pair->text.labels[one->query]) : none);
+        rows_label(&rows, "key", COLUMN_KEY, one ? numbered(&keys->labels[one->key]) : none);
+        rows_float(&rows, (struct column){"weight", .digits = 4}, one ? one->weight : nan);
+        rows_float(&rows, (struct column){"S", .unit = "bits", .digits = 2}, one ? one->s : nan);
+        rows_float(&rows, (struct column){"D", .unit = "bits", .digits = 2}, one ? one->d : nan);
+        rows_label(&rows, "prediction", 0, says.token);
+        rows_float(&rows, (struct column){"probability", .digits = 4},
+                   says.token.text ? says.probability : nan);
+        rows_label(&rows, "without", 0, without.token);
+        rows_float(&rows, (struct column){"without_probability", .digits = 4},
+                   without.token.text ? without.probability : nan);
+    }
+    return rows_finish(table, &rows, "finding", "finding");
+}
