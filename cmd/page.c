@@ -6,6 +6,7 @@
 
 #include "base/num.h"
 #include "draw/page.h"
+#include "measure/finding.h"
 #include "measure/head_scores.h"
 #include "measure/logit_lens.h"
 #include "measure/score_attribution.h"
@@ -683,14 +684,29 @@ static int find_next(struct page_run *run, struct err *err)
         next_tokens_of_report(&run->facts.next, &plan, &report, &run->pair->text, run->arena, err));
 }
 
-/* The approximate number of multiplications in a pass. */
-static double products_of(const struct page_run *run)
+/* Find the arrows of a text that matter. They are of tokens: a page of words, or a step of the
+ * lesson, which has its own marks, has none. */
+static bool has_findings(const struct page_run *run)
 {
-    const struct config *config = &run->viewer->model.config;
-    double layer = 12 * (double)config->n_embd * (double)config->n_embd;
-    double words = (double)config->vocab_size * (double)config->n_embd;
-    double tokens = (double)(run->pair->text.count + run->pair->source.count);
-    return tokens * ((double)config_layers(config) * layer + words);
+    return !run->own->lesson && !run->own->request.derivation.words;
+}
+
+static struct finding_plan plan_findings(const struct page_run *run)
+{
+    return (struct finding_plan){run->viewer, run->pair,
+                                 QUICK_PRODUCTS / (double)run->own->driver->identity.count};
+}
+
+static int find_findings(struct page_run *run, struct err *err)
+{
+    const struct finding_plan plan = plan_findings(run);
+    struct findings *findings = arena_alloc(run->arena, 1, sizeof *findings, err);
+    if (!findings)
+        return -1;
+    if (!has_findings(run))
+        return 0;
+    run->facts.findings = findings;
+    return findings_make(findings, &plan, run->arena, err);
 }
 
 /* Find the effect of each head and of each token on the prediction, if that is cheap and there are
@@ -699,9 +715,10 @@ static int find_effects(struct page_run *run, struct err *err)
 {
     const struct config *config = &run->viewer->model.config;
     struct page_facts *facts = &run->facts;
-    const double cost = products_of(run) * (double)run->own->driver->identity.count;
+    const size_t count = run->pair->source.count + run->pair->text.count;
+    const double cost = pass_products(config, count) * (double)run->own->driver->identity.count;
     const double heads = (double)(config->n_layer * config->n_head);
-    const double tokens = (double)(run->pair->source.count + run->pair->text.count);
+    const double tokens = (double)count;
     if (!facts->next || !facts->next->layers->count || run->viewer->edits)
         return 0;
     if (cost * heads <= QUICK_PRODUCTS &&
@@ -817,8 +834,9 @@ static int capture_once(struct page_run *run, const struct page_state *own,
                                        .run = name}};
     if (viewer_capture(viewer, &asked, group->arena, err) || find_words(run, err) ||
         find_scores(run, err) || find_explained(run, err) || find_origins(run, err) ||
-        find_next(run, err) || find_effects(run, err) || find_streams(run, err) ||
-        find_journey(run, err) || find_features(run, err) || find_live(run, err))
+        find_next(run, err) || find_findings(run, err) || find_effects(run, err) ||
+        find_streams(run, err) || find_journey(run, err) || find_features(run, err) ||
+        find_live(run, err))
         return -1;
     return derive(&run->report, &own->request.derivation, viewer->tokenizer, group->arena, err)
                ? items_blame(&own->driver->items, job->index, err)
@@ -855,6 +873,10 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
     if (explains)
         memory->held += kept_bytes(&run, page_journey_sites(config), WHOLE_FLOATS * 4.0, err);
     next_tokens_add_memory(memory, &next, pair);
+    if (has_findings(&run)) {
+        const struct finding_plan plan = plan_findings(&run);
+        findings_add_memory(memory, &plan);
+    }
     for (size_t i = 0; i < driver->session.dictionary_count; i++)
         features_add_memory(memory, viewer, &driver->session.dictionaries[i], pair);
     memory->held *= (double)runs_of(own);

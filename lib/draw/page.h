@@ -94,9 +94,9 @@ struct page_facts {
     size_t feature_count; /* number of dictionaries */
 
     const struct next_tokens *next;
-    /* The probability, if a head (or a key) is left out, of the token that is most likely at the
-     * position that the page first shows: an item for each head (or key); see
-     * measure/logit_lens.h. NULL: unknown. */
+    const struct findings *findings; /* the arrows that matter, of tokens; NULL: not searched */
+    /* Without each head, or without each key, the probability of the token that is most likely at
+     * the position that the page first shows (measure/logit_lens.h); NULL: unknown. */
     const float *without_heads, *without_keys;
 
     const char *const *command; /* options that reproduce the model, its attention and edits */
@@ -136,6 +136,17 @@ int page_text_put(struct stream *out, const struct report *report, bool exact,
                   const struct page_facts *facts, struct err *err);
 
 void page_origin_put(struct stream *out, const struct page_origin *origin);
+
+/* Write the members "findings" and "predicts" of a text as a JSON object:
+ *
+ *     {"findings": [{"kind": "acts", "map": "weights", "layer": 1, "head": 3, "query": 4, "key": 1,
+ *      "weight": 0.9428, "s": 0.7089, "d": 9.6658, "token": "␣are", "probability": 0.99995,
+ *      "without": "␣is", "without_probability": 0.99877}],
+ *      "predicts": {"row": 4, "token": "␣are", "probability": 0.99995}}
+ *
+ * The first finding is the headline. Left out are "predicts" and "token" with its probability where
+ * the model predicts nothing, and "d" and "without" with its probability where no cut was tried. */
+void page_findings_put(struct stream *out, const struct findings *findings);
 
 /* Count the numbers of a report's tensors that a page contains. */
 size_t page_count_numbers(const struct report *report);

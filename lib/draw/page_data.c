@@ -595,6 +595,54 @@ void page_origin_put(struct stream *out, const struct page_origin *origin)
     put_origin(&json, origin);
 }
 
+static void put_guess(struct json_writer *json, const char *token, const char *probability,
+                      const struct guess *guess)
+{
+    if (!guess->token.text)
+        return;
+    json_put_text(json, token, guess->token.text);
+    json_put_float(json, probability, (float)guess->probability);
+}
+
+/* Write the findings of a text and, apart from them, the prediction that is told with the first. */
+static void put_findings(struct json_writer *json, const struct findings *findings)
+{
+    static const char *const kinds[FINDING_KINDS] = {"acts", "looks"};
+    json_put_open(json, "\nfindings", '[');
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct finding *one = &findings->items[i];
+        json_put_open(json, "\n", '{');
+        json_put_text(json, "kind", kinds[one->kind]);
+        json_put_text(json, "map", site_name(one->map));
+        json_put_integer(json, "layer", (long long)one->layer);
+        json_put_integer(json, "head", (long long)one->head);
+        json_put_integer(json, "query", (long long)one->query);
+        json_put_integer(json, "key", (long long)one->key);
+        json_put_float(json, "weight", (float)one->weight);
+        json_put_float(json, "s", (float)one->s);
+        if (isfinite(one->d))
+            json_put_float(json, "d", (float)one->d);
+        put_guess(json, "token", "probability", &one->says);
+        put_guess(json, "without", "without_probability", &one->without);
+        json_put_close(json, '}');
+    }
+    json_put_close(json, ']');
+    if (!findings->says.token.text)
+        return;
+    json_put_open(json, "\npredicts", '{');
+    json_put_integer(json, "row", (long long)findings->row);
+    put_guess(json, "token", "probability", &findings->says);
+    json_put_close(json, '}');
+}
+
+void page_findings_put(struct stream *out, const struct findings *findings)
+{
+    struct json_writer json = {.stream = out, .in_html = true};
+    json_put_open(&json, NULL, '{');
+    put_findings(&json, findings);
+    json_put_close(&json, '}');
+}
+
 static void put_features(struct json_writer *json, const struct page_features *features)
 {
     const struct table *facts = features->report->facts;
@@ -726,6 +774,8 @@ static void put_facts(struct json_writer *json, const struct page_facts *facts)
         json_put_close(json, ']');
     if (facts->next)
         put_next(json, facts->next, facts->config);
+    if (facts->findings)
+        put_findings(json, facts->findings);
     if (facts->without_heads) {
         size_t heads = facts->config->n_layer * facts->config->n_head;
         json_put_floats(json, "\neffects", facts->without_heads, heads);

@@ -9,6 +9,7 @@
 #include "format/json_writer.h"
 #include "lens/continuation.h"
 #include "lens/edits.h"
+#include "measure/finding.h"
 #include "measure/logit_lens.h"
 #include "measure/score_attribution.h"
 #include "model/layer.h"
@@ -367,6 +368,25 @@ int live_write(struct live *live, struct stream *out, const struct live_request 
         live->arena = before;
     }
     return failed;
+}
+
+int live_write_findings(struct live *live, struct stream *out, const struct live_request *request,
+                        double products, struct err *err)
+{
+    struct viewer *viewer = &live->viewer;
+    struct arena arena = {0};
+    struct edit_list list = {.config = &viewer->model.config, .arena = &arena};
+    struct text_with_source pair;
+    const struct finding_plan plan = {viewer, &pair, products};
+    struct findings findings;
+    int failed = read_text(live, &pair, request, &arena, err) || read_edits(&list, request, err);
+    viewer->edits = !failed && list.edits.count ? &list.edits : NULL;
+    failed = failed || findings_make(&findings, &plan, &arena, err);
+    viewer->edits = NULL;
+    if (!failed)
+        page_findings_put(out, &findings);
+    arena_release(&arena);
+    return err_if(failed);
 }
 
 int live_write_origin(struct live *live, struct stream *out, const struct live_request *request,

@@ -53,6 +53,11 @@ int live_write_next(struct live *live, struct stream *out, const struct live_req
 int live_write_knockout(struct live *live, struct stream *out, const struct live_request *request,
                         bool of_source, size_t key, struct err *err);
 
+/* Write the findings of the request's text, with its edits and its temperature, as the page has them
+ * (page_findings_put). `products`: most multiplications for trying arrows. */
+int live_write_findings(struct live *live, struct stream *out, const struct live_request *request,
+                        double products, struct err *err);
+
 /* Write where the query and the key of a score come from, for a head and the request's text.
  * `asked` (draw/page.h) has the layer, the head, the query, the key, and less_mean. */
 struct page_origin;

@@ -104,6 +104,15 @@ EXPORT(int, live_knockout, const char *text, size_t size, const char *added, con
     return stream_end(&out, failed, &err);
 }
 
+EXPORT(int, live_findings, const char *text, size_t size, const char *added, const char *edits,
+       float temperature, double products)
+{
+    struct live_request request = {text, size, added, "", "", edits, temperature};
+    struct stream out;
+    int failed = begin(&out) || live_write_findings(opened, &out, &request, products, &err);
+    return stream_end(&out, failed, &err);
+}
+
 EXPORT(int, live_origin, const char *text, size_t size, const char *added, float temperature,
        size_t layer, size_t head, size_t query, size_t key, int less_mean)
 {

@@ -595,7 +595,8 @@ void findings_add_memory(struct memory *memory, const struct finding_plan *plan)
     struct memory maps = {0}, trials = {0};
     if (!select_maps(&selection, plan->viewer, &arena, &none) && !is_long(plan, &selection)) {
         viewer_add_memory(&maps, plan->viewer, &selection, plan->pair, CAPTURE_ALL);
-        trial_add_memory(&trials, plan->viewer, plan->pair);
+        if (predicts_at_all(plan))
+            trial_add_memory(&trials, plan->viewer, plan->pair);
         memory->during =
             fmax(memory->during, maps.held + fmax(maps.during, trials.held + trials.during));
     }

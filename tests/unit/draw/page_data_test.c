@@ -715,6 +715,41 @@ TEST(effects_are_of_all_heads_and_keys)
     expect("without", "[1, 2, 3]");
 }
 
+TEST(findings_are_listed_with_what_was_measured)
+{
+    const struct guess are = {5, {"␣are", " are", " are"}, 0.75};
+    const struct guess is = {6, {"␣is", " is", " is"}, 0.5};
+    struct findings findings = {
+        .items = {{FINDING_ACTS, SITE_WEIGHTS, 1, 0, 2, 1, 0.5, 1.5, 0.25, are, is, 0.625},
+                  {.kind = FINDING_LOOKS, .map = SITE_WEIGHTS, .s = 1, .d = (double)NAN}},
+        .count = 2,
+        .row = 2,
+        .says = are};
+    describe("llama");
+    write_page(true);
+    expect("findings", NULL);
+    facts.findings = &findings;
+    write_page(true);
+    expect("findings.0.kind", JSON("acts"));
+    expect("findings.0.map", JSON("weights"));
+    expect("findings.0.layer", "1");
+    expect("findings.0.query", "2");
+    expect("findings.0.d", "0.25");
+    expect("findings.0.token", JSON("␣are"));
+    expect("findings.0.without", JSON("␣is"));
+    expect("findings.0.without_probability", "0.5");
+    expect("findings.1.kind", JSON("looks"));
+    expect("findings.1.d", NULL);
+    expect("findings.1.token", NULL);
+    expect("findings.1.without", NULL);
+    expect("predicts.row", "2");
+    expect("predicts.probability", "0.75");
+    findings = (struct findings){.count = 0};
+    write_page(true);
+    expect("findings", "[]");
+    expect("predicts", NULL);
+}
+
 TEST(scores_and_roles_of_heads_are_listed)
 {
     static const struct label columns[] = {{"Previous", "", "previous"}, {"First", "", "first"}};

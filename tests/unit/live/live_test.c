@@ -131,6 +131,38 @@ TEST(a_score_is_split_or_refused)
     ck_assert_str_eq(json, write_origin(other, asked)); /* nothing is kept */
 }
 
+/* The findings of a text, as JSON. */
+static const char *write_findings(char text[static 4096], struct live_request request)
+{
+    struct stream out = {0};
+    struct buf json = {0};
+    request.size = strlen(request.text);
+    ck_assert(!stream_to_memory(&out, &json, &err));
+    int failed = live_write_findings(live, &out, &request, 5e9, &err);
+    failed = stream_end(&out, failed, &err) || buf_check(&json, &err);
+    snprintf(text, 4096, "%.*s", (int)json.size, failed ? err.text : json.bytes);
+    buf_release(&json);
+    return text;
+}
+
+TEST(findings_follow_the_edits_and_the_temperature_of_a_request)
+{
+    char text[4096], other[4096];
+    struct live_request request = {.text = "The keys to the cabinet"};
+    const char *plain = write_findings(text, request);
+    ck_assert_msg(strstr(plain, "\"kind\": \"acts\", \"map\": \"weights\", \"layer\": 1, "
+                                "\"head\": 3, \"query\": 4, \"key\": 1, "),
+                  "%s", plain);
+    ck_assert(strstr(plain, "\"predicts\": {\"row\": 4, \"token\": \"␣are\""));
+    request.edits = "scores[query=4,key=1] = -1000";
+    ck_assert(strstr(write_findings(other, request), "\"row\": 4, \"token\": \"␣is\""));
+    request.edits = NULL;
+    request.temperature = 4;
+    ck_assert_str_ne(write_findings(other, request), plain);
+    request.temperature = 0;
+    ck_assert_str_eq(write_findings(other, request), plain); /* nothing is kept */
+}
+
 /* The JSON of the next tokens of a text, or without a sampling of a knockout; or the message. */
 static const char *write_next(char text[static 4096], const char *added,
                               const struct sampling *sampling, size_t number)

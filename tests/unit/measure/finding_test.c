@@ -36,6 +36,9 @@ static struct findings find(double products)
 {
     const struct finding_plan plan = {&viewer, &pair, products};
     struct findings found;
+    struct memory memory = {0};
+    findings_add_memory(&memory, &plan);
+    ck_assert_double_ge(memory.during, 0);
     ck_assert_msg(!findings_make(&found, &plan, &arena, &err), "%s", err.text);
     return found;
 }
