@@ -82,8 +82,6 @@ enum {
                           * token: those with the largest activations */
     FEATURE_WORDS = 5,   /* number of words that are listed as promoted by a feature */
 };
-static const double QUICK_PRODUCTS = 5e9; /* number of multiplications that take about half a
-                                           * second */
 
 /* A run of a text, by a viewer with the mechanism of the options; with or without edits. */
 struct page_run {
@@ -436,7 +434,7 @@ static int find_origins(struct page_run *run, struct err *err)
     for (size_t i = 0; explained && i < explained->array_count; i++)
         if (is_split(&explained->arrays[i]))
             most += 2 * explained->arrays[i].heads.size * explained->arrays[i].rows.size;
-    bool is_quick = (double)(config_layers(config) * tokens * most) * layer <= QUICK_PRODUCTS;
+    bool is_quick = (double)(config_layers(config) * tokens * most) * layer <= quick_products;
     if (!most || most > ORIGINS_MOST || run->viewer->edits || run->facts.lesson ||
         run->options->page.live || !(is_quick || run->options->page.explain))
         return 0;
@@ -662,7 +660,7 @@ static int plan_next(struct next_plan *plan, const struct page_run *run, struct 
     const struct config *config = &run->viewer->model.config;
     double cost = (double)config->n_layer * (double)run->pair->text.count *
                   (double)config->vocab_size * (double)config->n_embd;
-    bool steps = options->page.lens || cost <= QUICK_PRODUCTS;
+    bool steps = options->page.lens || cost <= quick_products;
     size_t best = options_are_given(options, "top") ? (size_t)options->page.top : PAGE_NEXT_BEST;
     return next_tokens_plan(plan, run->viewer, best, steps, run->arena, err);
 }
@@ -694,7 +692,7 @@ static bool has_findings(const struct page_run *run)
 static struct finding_plan plan_findings(const struct page_run *run)
 {
     return (struct finding_plan){run->viewer, run->pair,
-                                 QUICK_PRODUCTS / (double)run->own->driver->identity.count};
+                                 quick_products / (double)run->own->driver->identity.count};
 }
 
 static int find_findings(struct page_run *run, struct err *err)
@@ -721,11 +719,11 @@ static int find_effects(struct page_run *run, struct err *err)
     const double tokens = (double)count;
     if (!facts->next || !facts->next->layers->count || run->viewer->edits)
         return 0;
-    if (cost * heads <= QUICK_PRODUCTS &&
+    if (cost * heads <= quick_products &&
         next_tokens_without(&facts->without_heads, run->viewer, run->pair, WITHOUT_HEAD, run->arena,
                             err))
         return -1;
-    if (run->options->page.live || facts->lesson || cost * tokens > QUICK_PRODUCTS ||
+    if (run->options->page.live || facts->lesson || cost * tokens > quick_products ||
         config->mechanism.kind != ATTENTION_DENSE || !site_exists(config, SITE_MASKED))
         return 0; /* a live page measures the effects itself; --knockout needs dense attention */
     return next_tokens_without(&facts->without_keys, run->viewer, run->pair, WITHOUT_KEY,

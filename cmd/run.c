@@ -1,8 +1,8 @@
 /* run.c: `attn-cli run`: writes attention weights and other tensors of each text. */
 #include "run.h"
 
-#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/num.h"
 #include "classes.h"
@@ -12,17 +12,17 @@
 #include "model/site_names.h"
 #include "say.h"
 #include "weights_file.h"
-#include "write/text.h"
 
 static const struct task run_task;
 
 /* Choose the task: --stack and --cosines have tasks of their own, which write a single result for
- * all texts. */
+ * all texts, and --show finding has one, which writes tables. */
 static const struct task *choose_task(const struct options *options)
 {
-    return options->select.cosines ? &run_cosines_task
-           : options->select.stack ? &run_stack_task
-                                   : &run_task;
+    return run_shows_finding(options) ? &run_finding_task
+           : options->select.cosines  ? &run_cosines_task
+           : options->select.stack    ? &run_stack_task
+                                      : &run_task;
 }
 
 static command_verb run_command;
@@ -137,6 +137,11 @@ int run_select(struct run_state *own, struct driver *driver, struct err *err)
         return -1;
     own->shows_classes = config_classifies(&driver->session.viewer.model.config) &&
                          !request->chosen && !own->walks && !request->derivation.mean_of_texts;
+    own->finds = run_finds(request, driver);
+    if (own->finds) {
+        request->selection.tokens = false;
+        driver->layout.show_tokens = false;
+    }
     if (own->shows_classes)
         site_set_add(&request->selection.sites, SITE_LOGITS);
     return 0;
@@ -196,6 +201,8 @@ int run_estimate(const struct run_state *own, struct driver *driver, struct job 
                   "them");
     job->result_bytes = request_add_memory(&job->memory, request, &driver->session.viewer,
                                            &job->pair, run_streams(driver, selection, &job->pair));
+    if (own->finds)
+        run_finding_add_memory(driver, job);
     return err_if((own->walks && run_gradient_read(driver, job, selection, arena, err)) ||
                   (request->derivation.pool.by == POOL_MODEL &&
                    check_modules(driver, job, &request->derivation.pool.modules, err)));
@@ -227,6 +234,8 @@ int run_texts(void *state, const struct group *group, struct err *err)
     const struct selection *selection = &own->request.selection;
     const struct driver *driver = group->driver;
     bool is_alone = group->count == 1 && group->viewer == &driver->session.viewer;
+    if (own->finds)
+        return run_finding(own, group, err);
     if (own->walks)
         return run_gradient_run(group, err);
     if (!own->shows_classes && is_alone && run_streams(driver, selection, &group->jobs[0]->pair))
@@ -242,32 +251,17 @@ int run_texts(void *state, const struct group *group, struct err *err)
 
 /* --- result ----------------------------------------------------------------------------------- */
 
-enum { HINT_BYTES = 160 };
-
-/* Below a printed result of one layer, print how to see more. Files contain only results. */
-static void write_hint(struct driver *driver, const struct layers *layers)
+/* Below the result, say how to see what the default output leaves out, to a person at a
+ * terminal. */
+static void note_rest(struct driver *driver)
 {
     const struct config *config = &driver->session.viewer.model.config;
-    struct stream *out = &driver->output.stream;
-    size_t columns = driver->layout.columns;
-    bool more = config->n_layer > 1 || stack_of(config, BRANCH_SOURCE)->layers > 1;
-    char line[HINT_BYTES];
-    const size_t last = layers->count ? layers->items[layers->count - 1] : config->n_layer - 1;
-    if (last + 1 == config->n_layer)
-        snprintf(line, sizeof line, "This is layer %zu, the last of %zu.", last, config->n_layer);
-    else
-        snprintf(line, sizeof line, "This is layer %zu of %zu, the last that has these tensors.",
-                 last, config->n_layer);
-    if (has_encoder(config))
-        snprintf(line, sizeof line,
-                 "These are the last layers of %zu in the encoder, %zu in the decoder.",
-                 stack_of(config, BRANCH_SOURCE)->layers, config->n_layer);
-    stream_char(out, '\n');
-    if (more)
-        text_wrap(out, line, 0, 0, columns);
-    snprintf(line, sizeof line, "More: %s%s--show all, --format csv; 'attn-cli help tensors'.",
-             more ? "--layer all, " : "", config->n_head > 1 ? "--head 0, " : "");
-    text_wrap(out, line, 0, 0, columns);
+    const bool more = config->n_layer > 1 || stack_of(config, BRANCH_SOURCE)->layers > 1;
+    if (!isatty(STDERR_FILENO))
+        return;
+    stream_flush(&driver->output.stream);
+    print_note("more: %s%s--show tokens, -o x.csv, -o x.html; 'attn-cli help tensors'",
+               more ? "--layer all, " : "", config->n_head > 1 ? "--head 0.0, " : "");
 }
 
 int run_finish(void *state, struct driver *driver, struct err *err)
@@ -277,7 +271,7 @@ int run_finish(void *state, struct driver *driver, struct err *err)
     size_t texts = driver->jobs, threads = pool_threads(viewer->machine.pool);
     (void)err; /* errors of writing are kept in the stream */
     if (!own->request.chosen && driver->output.to_stdout)
-        write_hint(driver, &own->request.selection.layers);
+        note_rest(driver);
     if (driver->options->verbose)
         print_note("%zu text%s through '%s' on %zu thread%s, %s kernels, %s: %.1f ms", texts,
                    num_plural(texts), viewer->model.name, threads, num_plural(threads),
@@ -314,7 +308,8 @@ static int run_command(const struct options *options, struct err *err)
         return -1;
     const struct select_options *select = &options->select;
     bool is_page = format_is(output.format, "html") && !output.to_folder && !select->query &&
-                   !select->gradient && !(select->mean && strstr(select->mean, "texts")) &&
-                   !select->pool && !select->align;
+                   !run_shows_finding(options) && !select->gradient &&
+                   !(select->mean && strstr(select->mean, "texts")) && !select->pool &&
+                   !select->align;
     return is_page ? page_command(options, err) : driver_do(choose_task(options), options, err);
 }

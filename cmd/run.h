@@ -1,21 +1,24 @@
 /* run.h: the task of `attn-cli run` in run.c, and the files that replace parts of it.
  *
- * Two options have tasks of their own, whose hooks call the hooks of run.c: --stack (run_stack.c)
- * and --cosines (run_cosines.c). Two files replace the usual pass: for a setting that asks for
- * gradients (run_gradient.c), and for a text that is so long that its result is written during the
- * pass (run_stream.c). */
+ * Options with tasks of their own are --stack (run_stack.c) and --cosines (run_cosines.c), whose
+ * hooks call the hooks of run.c, and --show finding (run_finding.c). Three files replace the usual
+ * pass: for a setting that asks for gradients (run_gradient.c), for a text that is so long that its
+ * result is written during the pass (run_stream.c), and for text that begins with the finding
+ * (run_finding.c). */
 #pragma once
 
 #include "texts.h"
 
 struct group;
 struct job;
+struct options;
 struct task;
 
 struct run_state {
     struct request request; /* the tensors to show, and how results are derived from them */
     bool walks;             /* true if some setting of a sweep asks for gradients */
     bool shows_classes;     /* with the default output, a table of classes is also shown */
+    bool finds;             /* the output begins with the finding of each text (run_finding.c) */
 };
 
 /* --- run.c: the hooks of its task; `state` is a struct run_state ------------------------------ */
@@ -39,6 +42,24 @@ int run_estimate(const struct run_state *own, struct driver *driver, struct job 
 /* --- other tasks, for options of the command line --------------------------------------------- */
 
 extern const struct task run_stack_task, run_cosines_task;
+
+/* --- run_finding.c: the finding of each text -------------------------------------------------- */
+
+/* The task of --show finding, which writes a table of findings. */
+extern const struct task run_finding_task;
+bool run_shows_finding(const struct options *options);
+
+/* True if text on standard output begins with sentences about each text: no option chooses what to
+ * show. */
+bool run_finds(const struct request *request, const struct driver *driver);
+
+/* Raise the memory of a job from what its usual result needs to what run_finding needs. */
+void run_finding_add_memory(struct driver *driver, struct job *job);
+
+/* Run the jobs of a group: each result has the sentences about its text, and the weights and
+ * context vectors of the layer of its finding or, without a finding, of the usual layers. All heads
+ * are shown if they fit into 100 lines, the head of the finding first, else that head alone. */
+int run_finding(const struct run_state *own, const struct group *group, struct err *err);
 
 /* --- run_gradient.c: --gradient, or attention_gradient in --show ------------------------------ */
 

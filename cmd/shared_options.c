@@ -380,6 +380,10 @@ static bool tensors_at(struct value *value, size_t index, const struct command_l
     static const struct value words[] = {
         {.name = "all", .about = "all tensors of the model up to logits"},
         {.name = "tokens", .about = "table of the tokens (text format only)"},
+        {.name = "finding",
+         .about = "run, alone: table of the heads that matter, with their query and key, S and D "
+                  "in bits, and the prediction with and without the arrow; without options, text "
+                  "on standard output has it in words, and the weights and context of its layer"},
     };
     enum { WORDS = sizeof words / sizeof *words };
     if (index < WORDS) {

@@ -3,8 +3,7 @@
 #
 #     sh data/first_look.sh build/attn-cli
 #
-# This head has the clearest pattern of the default model. The heads of the last layer, which
-# `attn-cli run` shows by default, put most of their weight on the first token.
+# This head has the clearest pattern of the default model.
 set -eu
 attn=$1
 sentence='Life is short, eat dessert first'

@@ -276,6 +276,9 @@ struct sheet array_matrix(const struct report *report, const struct array *array
     const struct site_row *site = site_row(array->site);
     const struct axis_row *axes = axis_rows[site_axes(array->site)];
     sheet.of_copies = array_is_of_copies(array);
+    sheet.is_named = report->named && !sheet.of_copies &&
+                     sheet.layer == (int)report->named->layer &&
+                     sheet.head == (int)report->named->head;
     if (!sheet.rows.labels)
         sheet.rows = label_axis(report, array, &axes[0], rows);
     if (!sheet.columns.labels)

@@ -89,12 +89,13 @@ struct report {
     size_t array_count;
     const struct table *tables;
     size_t table_count;
-    const char *strongest;     /* ending of array names for report_add_strongest; NULL: not used */
-    float origin;              /* reference value for `strongest` */
-    bool shows_arrays;         /* text output shows the arrays, before the tables */
-    bool untitled;             /* text output omits the lines with model and text */
-    const struct table *facts; /* one row of additional JSON members; NULL: none */
-    const size_t *heads;       /* selected heads; NULL: all */
+    const char *strongest;          /* ending of array names for report_add_strongest, or NULL */
+    float origin;                   /* reference value for `strongest` */
+    bool shows_arrays;              /* for people: show the arrays, before the tables */
+    bool untitled;                  /* for people: omit the lines with model and text */
+    const struct layer_head *named; /* for people: the head whose matrices are marked; NULL: none */
+    const struct table *facts;      /* one row of additional JSON members; NULL: none */
+    const size_t *heads;            /* selected heads; NULL: all */
     size_t head_count;
     struct layers layers, encoder_layers; /* selected layers */
     size_t first_shown;                   /* index of the first token (or word) that axes show: 1

@@ -175,6 +175,8 @@ int selection_sites(struct selection *selection, const char *list, const struct 
                                            config, err))
             return strncmp(name, "predict", 7) == 0
                        ? err_append(err, ": 'lens' and 'generate --logprobs' show predictions")
+                   : size == 7 && memcmp(name, "finding", 7) == 0
+                       ? err_append(err, ": only 'run --show finding' shows it, and it alone")
                        : -1;
         else if (!tokens)
             site_set_add(&selection->sites, site);

@@ -122,6 +122,7 @@ struct sheet {
     bool causal;          /* keys after the query are hidden */
     bool mean_of_layers;
     bool mean_of_heads;
+    bool is_named; /* for people: a mark before the head's number */
     struct display display;
 };
 

@@ -53,7 +53,7 @@ int live_write_next(struct live *live, struct stream *out, const struct live_req
 int live_write_knockout(struct live *live, struct stream *out, const struct live_request *request,
                         bool of_source, size_t key, struct err *err);
 
-/* Write the findings of the request's text, with its edits and its temperature, as the page has them
+/* Write the findings of the request's text, with its edits and its temperature, as JSON
  * (page_findings_put). `products`: most multiplications for trying arrows. */
 int live_write_findings(struct live *live, struct stream *out, const struct live_request *request,
                         double products, struct err *err);

@@ -37,6 +37,8 @@ static double log_2(double x)
     return log_double(x) / LN_2;
 }
 
+const double quick_products = 5e9;
+
 double pass_products(const struct config *config, size_t tokens)
 {
     double width = (double)config->n_embd;
@@ -311,7 +313,7 @@ static int find_maps(struct search *search, const struct selection *selection)
 
 /* --- pairs of tokens -------------------------------------------------------------------------- */
 
-/* Join the sorted arrows of each pair of tokens: those of states, and the others, apart. */
+/* Join the sorted arrows of each pair of tokens. Arrows of states are joined apart. */
 static int join_pairs(struct search *search)
 {
     const size_t rows = search->text->count, columns = num_max(rows, search->source->count);

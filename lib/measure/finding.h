@@ -37,6 +37,9 @@ struct finding_plan {
     double products; /* most multiplications for trying arrows; two passes are always allowed */
 };
 
+/* So many multiplications last about half a second. */
+extern const double quick_products;
+
 /* About the number of multiplications of a pass over some tokens. */
 double pass_products(const struct config *config, size_t tokens);
 
@@ -53,7 +56,7 @@ void findings_add_memory(struct memory *memory, const struct finding_plan *plan)
 
 /* --- words and tables (finding_words.c) ------------------------------------------------------- */
 
-/* The findings in up to four sentences, each on a line of its own; `language` "zh" is Chinese.
+/* The findings in up to four sentences with a newline between two; `language` "zh" is Chinese.
  * Returns NULL with `err`:
  *
  *     After "cabinet" the model says "are" (> 99.9 %).

@@ -198,6 +198,7 @@ const char *findings_words(const struct findings *found, const struct viewer *vi
         buf_text(&out, say(language, "No head picks out one word that this needs: they look at the "
                                      "first token, at neighbours or evenly.\n"));
     }
+    out.size -= out.size > 0; /* the last newline */
     const char *text = buf_keep(&out, arena, err);
     return err->kind ? NULL : text;
 }
@@ -210,10 +211,17 @@ static struct label numbered(const struct label *label)
     return (struct label){label->text, label->exact, label->exact};
 }
 
+/* An unknown token: an empty cell, which is missing in data. */
+static const struct label unknown = {.text = "", .exact = ""};
+
+static struct label token_of(const struct guess *guess)
+{
+    return guess->token.text ? guess->token : unknown;
+}
+
 int findings_table(struct table *table, const struct findings *found,
                    const struct text_with_source *pair, struct arena *arena, struct err *err)
 {
-    static const struct label none = {0};
     const double nan = (double)NAN;
     const size_t count = found->count ? found->count : 1; /* none: a row of the prediction alone */
     struct table_rows rows = {.most = count, .arena = arena, .err = err};
@@ -225,15 +233,15 @@ int findings_table(struct table *table, const struct findings *found,
         rows_integer(&rows, "layer", COLUMN_KEY, one ? (long long)one->layer : COLUMN_MISSING);
         rows_integer(&rows, "head", COLUMN_KEY, one ? (long long)one->head : COLUMN_MISSING);
         rows_label(&rows, "query", COLUMN_KEY,
-                   one ? numbered(&pair->text.labels[one->query]) : none);
-        rows_label(&rows, "key", COLUMN_KEY, one ? numbered(&keys->labels[one->key]) : none);
+                   one ? numbered(&pair->text.labels[one->query]) : unknown);
+        rows_label(&rows, "key", COLUMN_KEY, one ? numbered(&keys->labels[one->key]) : unknown);
         rows_float(&rows, (struct column){"weight", .digits = 4}, one ? one->weight : nan);
         rows_float(&rows, (struct column){"S", .unit = "bits", .digits = 2}, one ? one->s : nan);
         rows_float(&rows, (struct column){"D", .unit = "bits", .digits = 2}, one ? one->d : nan);
-        rows_label(&rows, "prediction", 0, says.token);
+        rows_label(&rows, "prediction", 0, token_of(&says));
         rows_float(&rows, (struct column){"probability", .digits = 4},
                    says.token.text ? says.probability : nan);
-        rows_label(&rows, "without", 0, without.token);
+        rows_label(&rows, "without", 0, token_of(&without));
         rows_float(&rows, (struct column){"without_probability", .digits = 4},
                    without.token.text ? without.probability : nan);
     }

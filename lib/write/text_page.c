@@ -569,8 +569,8 @@ static const char *text_corner(char corner[TEXT_CORNER_BYTES], const struct shee
 {
     corner[0] = '\0';
     if (sheet->head >= 0)
-        snprintf(corner, TEXT_CORNER_BYTES, "%s %d", say(language, sheet_head_word(sheet)),
-                 sheet->head);
+        snprintf(corner, TEXT_CORNER_BYTES, "%s%s %d", sheet->is_named ? "▸ " : "",
+                 say(language, sheet_head_word(sheet)), sheet->head);
     return corner;
 }
 

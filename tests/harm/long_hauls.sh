@@ -236,7 +236,8 @@ if [ -z "${LONG_HAULS_FREE-}" ]; then # sanitizers have memory of their own
         "$attn" init -q --shape tiny-llama --set n_positions=$row_tokens -s 'a b c d' -o rows &&
         cp -r maps1 maps2 || exit 1
     dots=$ROOT/tests/references/golden-families/dots1
-    words 150 >w150 && words 1500 >w1500 && words 2300 >w2300 && words 3000 >w3000 &&
+    words 150 >w150 && words 1500 >w1500 && words 2000 >w2000 && words 2300 >w2300 &&
+        words 3000 >w3000 &&
         words $row_tokens >w_rows
     printf '{"clean": "%sa", "corrupt": "%sb"}\n' "$(words 2999)" "$(words 2999)" >pairs.jsonl
     for format in text tidy json jsonl; do
@@ -249,6 +250,8 @@ if [ -z "${LONG_HAULS_FREE-}" ]; then # sanitizers have memory of their own
     ids=$(awk 'BEGIN { for (i = 0; i < 3500; i++) printf "%s%d", i ? "," : "", 3 + i % 10 }')
     expects "$dots" run -q -m "$dots" --ids "$ids" --long --layer 1-2 --head 0 -o maps.safetensors \
         --force
+    expects maps1 run -m maps1 -f w2000 --show finding
+    expects maps1 run -m maps1 -f w2000
     expects maps1 run -m maps1 -f w2300 --show weights --mean heads -o mean.npy --force
     expects maps1 run -m maps1 -f w2300 --show weights --hide-first -o maps.safetensors --force
     expects maps1 run -m maps1 -f w2300 --show rollout -o rollout.npy --force

@@ -22,7 +22,7 @@ names() { # KIND
     family) sed -nE -e 's/^    (\[[A-Z0-9_]+\] = )?\{"([^" ]+)", &.*/\2/p' \
             -e 's/^    OF_[A-Z0-9]+\("([^" ]+)".*/\1/p' $families ;;
     option) awk -F '\t' '$1 ~ /^(option|flag)$/ { print $3 }' "$scratch/lists" | sort -u ;;
-    site) names tensor | sed '/^all$/d; /^tokens$/d' ;;
+    site) names tensor | sed '/^all$/d; /^tokens$/d; /^finding$/d' ;;
     activation) sed -nE '/^} activation_rows/,/^};/s/^    \{"([a-z0-9_]+)".*/\1/p' \
             lib/math/activation.c | sed '/^none$/d' ;;
     feature) sed -nE -e 's/.*FEATURE\(.*"([^"]+)",.*/\1/p' -e 's/^ +"([^"]+)", .*\).*/\1/p' \
