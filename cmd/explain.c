@@ -1,9 +1,11 @@
-/* explain.c: `attn-cli explain`: shows the arithmetic of one head, step by step for each query. */
+/* explain.c: `attn-cli explain`: the arithmetic of one head, step by step for each query. */
+#include <math.h>
 #include <string.h>
 
 #include "command.h"
 #include "explain/explanation.h"
 #include "items.h"
+#include "measure/finding.h"
 #include "model/layer.h"
 #include "output.h"
 #include "say.h"
@@ -18,15 +20,21 @@ VALUES(parts, NULL, ATTENTION_BRANCHES, attention_branches[index].name,
 static const struct option_row own_options[] = {
     STRING("query", 0, "TOKEN", IN(explain.token),
            "query token: its text (is), its position (1, or -1 for the last), both (1:is), "
-           "positions (0-2), or all (default: the last)",
+           "positions (0-2), or all (default: that of the finding, else the last)",
            .heading = "Query", .former = "token"),
-    STRING("key", 0, "TOKEN", IN(explain.key),
-           "key of the worked lines, if the query attends to it (default: the first)"),
+    STRING(
+        "key", 0, "TOKEN", IN(explain.key),
+        "key of the worked lines, if the query attends to it (default: that of the finding, else "
+        "the first)"),
     STRING("part", 0, "PART", IN(explain.part),
            "attention of an encoder-decoder model: self (the decoder, default), cross or encoder",
            .values = &values_parts),
-    STRING("layer", 0, "N", IN(select.layer), "layer to explain, -1 for the last (default: 0)"),
-    STRING("head", 0, "N", IN(select.head), "head to explain, -1 for the last (default: 0)"),
+    STRING("layer", 0, "N", IN(select.layer),
+           "layer to explain, -1 for the last (default: with --head, --layer or --part 0; else "
+           "that of "
+           "the finding, see 'run', if it has the query and the key)"),
+    STRING("head", 0, "N", IN(select.head),
+           "head to explain, -1 for the last (default: as --layer)"),
     STRING("file", 'f', "FILE", IN(input.file),
            "file with one text, or a table (.csv, .tsv, .jsonl) with one row; - is standard input",
            .heading = "Input"),
@@ -167,6 +175,82 @@ static int choose_key(struct explain_run *run, struct err *err)
     return 0;
 }
 
+/* True if neither the head nor its attention is chosen: then a finding may choose them. */
+static bool asks_finding(const struct explain_run *run)
+{
+    const struct options *options = run->options;
+    return !options->select.layer && !options->select.head && !options->explain.part;
+}
+
+static struct finding_plan plan_of(struct explain_run *run)
+{
+    return (struct finding_plan){&run->session.viewer, run->pair, quick_products};
+}
+
+/* True if a finding has the query and the key that the options name, if they do. */
+static bool is_meant(const struct explain_run *run, const struct finding *finding)
+{
+    const struct explain_request *request = &run->request;
+    const bool has_source = has_encoder(&run->session.viewer.model.config);
+    const enum site_branch branch = has_source ? site_branch(finding->map) : BRANCH_TEXT;
+    const size_t end = request->query + request->query_count;
+    return site_branch(finding->map) != BRANCH_MIXER &&
+           (!run->session.token || (finding->query >= request->query && finding->query < end)) &&
+           (!run->options->explain.key ||
+            (branch == request->branch && finding->key == request->key));
+}
+
+/* Choose the head of the first finding that has the query and the key of the options and, unless
+ * they are given, its query and its key. Without one, the choice is as before. */
+static int ask_finding(struct explain_run *run, struct err *err)
+{
+    const struct finding_plan plan = plan_of(run);
+    struct explain_request *request = &run->request;
+    struct findings found;
+    if (findings_make(&found, &plan, &run->session.arena, err))
+        return -1;
+    for (size_t i = 0; i < found.count; i++) {
+        const struct finding *finding = &found.items[i];
+        if (!is_meant(run, finding))
+            continue;
+        if (has_encoder(&run->session.viewer.model.config))
+            request->branch = site_branch(finding->map);
+        request->layer = finding->layer;
+        request->head = finding->head;
+        request->query = run->session.token ? request->query : finding->query;
+        request->key = finding->key;
+        break;
+    }
+    return 0;
+}
+
+/* Refuse a request that needs more memory than there is. `searched`: memory of a search before
+ * it. */
+static int expect_memory(struct explain_run *run, struct memory searched, struct err *err)
+{
+    struct memory memory = {0};
+    const struct viewer *viewer = &run->session.viewer;
+    struct weights_bytes weights = weights_bytes(&viewer->model.weights);
+    if (explanation_add_memory(&memory, viewer, run->pair, &run->request, &run->session.arena, err))
+        return -1;
+    const double most = fmax(memory.held + memory.during, searched.held + searched.during);
+    return session_expect(&run->session, most + (double)weights.heap, weights, run->text->count,
+                          err);
+}
+
+/* Choose what the options leave to a finding, if there is enough memory. */
+static int expect_and_ask(struct explain_run *run, struct err *err)
+{
+    const struct finding_plan plan = plan_of(run);
+    const size_t layer = run->request.layer;
+    struct memory searched = {0}, none = {0};
+    if (!asks_finding(run))
+        return expect_memory(run, none, err);
+    findings_add_memory(&searched, &plan);
+    return err_if(expect_memory(run, searched, err) || ask_finding(run, err) ||
+                  (run->request.layer != layer && expect_memory(run, none, err)));
+}
+
 static int explain(struct explain_run *run, struct err *err)
 {
     struct progress progress;
@@ -180,13 +264,7 @@ static int explain(struct explain_run *run, struct err *err)
     run->request.digits =
         run->options->explain.digits ? (int)run->options->explain.digits : NUMERAL_DIGITS;
     run->request.keys = layout.lines;
-    struct memory memory = {0};
-    const struct viewer *viewer = &run->session.viewer;
-    struct weights_bytes weights = weights_bytes(&viewer->model.weights);
-    if (explanation_add_memory(&memory, viewer, run->pair, &run->request, &run->session.arena,
-                               err) ||
-        session_expect(&run->session, memory.held + memory.during + (double)weights.heap, weights,
-                       run->text->count, err))
+    if (expect_and_ask(run, err))
         return -1;
     progress_begin(&progress, "layers");
     run->session.viewer.machine.progress = &progress.sink;
