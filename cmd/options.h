@@ -76,7 +76,7 @@ struct edit_options {
 };
 
 struct select_options {
-    const char *show, *layer, *head, *query, *key, *mean, *pool, *gradient, *names;
+    const char *show, *layer, *head, *query, *key, *mean, *pool, *gradient, *names, *caption;
     bool words, bits, hide_first, stats, normalize, cosines, stack, align;
 };
 

@@ -32,6 +32,10 @@ WORDS(dialect, "Programs (--names)",
       {"transformerlens", "its cache: blocks.0.attn.hook_z [1, token, head, dim]"},
       {"huggingface", "attentions.0, hidden_states.0, and outputs of modules: [1, token, channel]"})
 
+/* Values of --caption. */
+WORDS(captions, "Captions (--caption)",
+      {"finding", "the head that matters, and what the model would say without it"})
+
 VALUES(pooling, NULL, POOL_MODEL, pooling_labels[index].text, NULL)
 
 static const struct option_row own_options[] = {
@@ -66,6 +70,9 @@ static const struct option_row own_options[] = {
     FLAG("align", 0, IN(select.align),
          "encoder-decoders: instead, for each token of the text those of the source, by the mean "
          "weight of the selected heads where they predict it"),
+    STRING("caption", 0, "finding", IN(select.caption),
+           "figures: below the figure, the sentences with which text begins",
+           .values = &values_captions),
     STRING("weights", 0, "FILE", IN(input.weights),
            "attention weights of another program, without a model: npy, npz, safetensors, "
            "BertViz's JSON"),
@@ -101,6 +108,11 @@ int run_prepare(void *state, struct driver *driver, struct err *err)
     (void)state;
     if (options_exclude(options, "align", "show mean stats query key hide-first pool", err) ||
         run_gradient_prepare(driver, err))
+        return -1;
+    const struct names captions = {captions_words[0], 1, sizeof *captions_words};
+    size_t caption = 0; /* there is only one */
+    if (names_choose(&caption, captions, "--caption", options->select.caption, err) ||
+        run_caption_prepare(driver, err))
         return -1;
     return options->select.pool && format_is(driver->output.format, "html")
                ? err_usage(err, "--pool: a page always shows all tokens: choose another format")
@@ -203,6 +215,8 @@ int run_estimate(const struct run_state *own, struct driver *driver, struct job 
                                            &job->pair, run_streams(driver, selection, &job->pair));
     if (own->finds)
         run_finding_add_memory(driver, job);
+    else if (driver->options->select.caption)
+        run_caption_add_memory(driver, job);
     return err_if((own->walks && run_gradient_read(driver, job, selection, arena, err)) ||
                   (request->derivation.pool.by == POOL_MODEL &&
                    check_modules(driver, job, &request->derivation.pool.modules, err)));
@@ -241,6 +255,8 @@ int run_texts(void *state, const struct group *group, struct err *err)
     if (!own->shows_classes && is_alone && run_streams(driver, selection, &group->jobs[0]->pair))
         return run_stream(group, selection, err);
     int failed = group_capture(group, selection, err);
+    if (!failed && driver->options->select.caption)
+        failed = run_caption(group, err);
     for (size_t i = 0; own->shows_classes && i < group->count && !failed; i++) {
         struct report *report = &group->jobs[i]->report;
         failed = classes_show(report, group->viewer, group->arena, err);

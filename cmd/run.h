@@ -61,6 +61,12 @@ void run_finding_add_memory(struct driver *driver, struct job *job);
  * are shown if they fit into 100 lines, the head of the finding first, else that head alone. */
 int run_finding(const struct run_state *own, const struct group *group, struct err *err);
 
+/* --caption finding: check that it fits the format and other options; add the memory of a job; put
+ * the sentences about each text below its figure. */
+int run_caption_prepare(const struct driver *driver, struct err *err);
+void run_caption_add_memory(struct driver *driver, struct job *job);
+int run_caption(const struct group *group, struct err *err);
+
 /* --- run_gradient.c: --gradient, or attention_gradient in --show ------------------------------ */
 
 int run_gradient_prepare(const struct driver *driver, struct err *err);

@@ -181,6 +181,42 @@ int run_finding(const struct run_state *own, const struct group *group, struct e
     return 0;
 }
 
+/* --- --caption finding: sentences below a figure ---------------------------------------------- */
+
+int run_caption_prepare(const struct driver *driver, struct err *err)
+{
+    if (options_exclude(driver->options, "caption", "gradient stack cosines pool mean align stats",
+                        err))
+        return -1;
+    return !driver->options->select.caption || driver->output.format->is_picture
+               ? 0
+               : err_usage(err, "--caption: expected a figure, such as -o x.svg, found --format %s",
+                           driver->output.format->name);
+}
+
+/* The search ends after the tensors of the figure are captured. */
+void run_caption_add_memory(struct driver *driver, struct job *job)
+{
+    const struct finding_plan plan = plan_of(driver, &driver->session.viewer, job);
+    findings_add_memory(&job->memory, &plan);
+}
+
+int run_caption(const struct group *group, struct err *err)
+{
+    const struct driver *driver = group->driver;
+    const char *language = driver->layout.style ? driver->layout.style->language : NULL;
+    for (size_t i = 0; i < group->count; i++) {
+        struct job *job = group->jobs[i];
+        const struct finding_plan plan = plan_of(driver, group->viewer, job);
+        struct findings found;
+        if (findings_make(&found, &plan, group->arena, err) ||
+            !(job->report.caption =
+                  findings_words(&found, group->viewer, &job->pair, language, group->arena, err)))
+            return -1;
+    }
+    return 0;
+}
+
 /* --- --show finding: a table ------------------------------------------------------------------ */
 
 bool run_shows_finding(const struct options *options)
@@ -193,7 +229,7 @@ static int prepare(void *state, struct driver *driver, struct err *err)
     const char *other = options_are_given(
         driver->options,
         "layer head query key mean pool gradient names words bits hide-first stats "
-        "normalize cosines stack align position");
+        "normalize cosines stack align position caption");
     (void)state;
     driver->columns =
         "layer head query key weight S D prediction probability without without_probability";

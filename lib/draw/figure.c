@@ -341,6 +341,38 @@ static int plan_lists(struct figure *figure, const struct report *report, struct
     return 0;
 }
 
+/* Break the caption of a report into lines, each sentence from a new line, below all else. */
+static int place_caption(struct figure *figure, const char *caption, struct arena *arena,
+                         struct err *err)
+{
+    struct letter_lines lines = {.lines = figure->caption_lines,
+                                 .most = FIGURE_CAPTION_LINES,
+                                 .width = figure->page.width - 2 * figure->margin,
+                                 .size = type_size(figure->form, TYPE_TEXT)};
+    for (const char *at = caption; at && *at && lines.count < lines.most;) {
+        const size_t size = strcspn(at, "\n");
+        const char *sentence = arena_text(arena, at, size, err);
+        if (!sentence || letters_break(&lines, sentence, arena, err))
+            return -1;
+        at += size + (at[size] == '\n');
+    }
+    figure->caption_count = lines.count;
+    if (lines.count)
+        figure->page.height += type_line(figure->form, TYPE_TEXT) * (double)(lines.count + 1);
+    return 0;
+}
+
+static void draw_caption(const struct figure *figure, struct canvas *canvas)
+{
+    const struct font font = {.size = type_size(figure->form, TYPE_TEXT)};
+    const double line = type_line(figure->form, TYPE_TEXT);
+    const double height = line * (double)figure->caption_count;
+    struct point at = {figure->margin, figure->page.height - figure->margin - height + font.size};
+    for (size_t i = 0; i < figure->caption_count; i++, at.y += line)
+        canvas_text_fit(canvas, at, figure->caption_lines[i],
+                        figure->page.width - 2 * figure->margin + ROUNDING, &font);
+}
+
 int figure_plan(struct figure *figure, const struct report *report, const struct style *style,
                 struct arena *arena, struct err *err)
 {
@@ -376,7 +408,8 @@ int figure_plan(struct figure *figure, const struct report *report, const struct
         return -1;
     bool widens = !printed && (report->about || report->source.count) && !style->title;
     return err_if((!style_is_untitled(style) && place_title(figure, widens, arena, err)) ||
-                  plan_lists(figure, report, arena, err));
+                  plan_lists(figure, report, arena, err) ||
+                  place_caption(figure, report->caption, arena, err));
 }
 
 int figure_draw(const struct figure *figure, struct canvas *canvas, struct err *err)
@@ -393,12 +426,16 @@ int figure_draw(const struct figure *figure, struct canvas *canvas, struct err *
         section_draw(&figure->sections[i], canvas);
     const struct font small = {type_size(figure->form, TYPE_NUMBER), colour_of_hex(0x333333)};
     double line = type_line(figure->form, TYPE_NUMBER), width = figure->listed_width;
-    double top = figure->page.height - figure->margin - line * (double)figure->listed_down;
+    double top = figure->page.height - figure->margin - line * (double)figure->listed_down -
+                 (figure->caption_count
+                      ? type_line(figure->form, TYPE_TEXT) * (double)(figure->caption_count + 1)
+                      : 0);
     for (size_t i = 0; i < figure->listed_count; i++) {
         at.x = figure->margin + (width + small.size) * (double)(i / figure->listed_down);
         at.y = top + small.size + line * (double)(i % figure->listed_down);
         canvas_text_fit(canvas, at, figure->listed[i], width + ROUNDING, &small);
     }
+    draw_caption(figure, canvas);
     return err_if(err->kind);
 }
 

@@ -15,8 +15,9 @@
 enum {
     /* maximum number of lines of the title; the last line ends with "…" if the title is longer */
     FIGURE_TITLE_LINES = 3,
-    FIGURE_LISTS = 4, /* maximum number of lists of tokens below the sections */
-    /* maximum number of lines of all lists together; a list that would exceed it is omitted */
+    FIGURE_CAPTION_LINES = 12, /* most lines of the caption, which end as the title does */
+    FIGURE_LISTS = 4,          /* most lists of tokens below the sections */
+    /* most lines of all lists together; a list that would exceed this is omitted */
     FIGURE_LISTED = 256,
 };
 
@@ -34,6 +35,8 @@ struct figure {
     const char *listed[FIGURE_LISTED];
     size_t list_count, listed_count, listed_down;
     double listed_width; /* width of a column of `listed`, without the gap */
+    const char *caption_lines[FIGURE_CAPTION_LINES]; /* the caption below all, in lines */
+    size_t caption_count;
     double margin;
     const struct figure_form *form;
 };

@@ -103,10 +103,9 @@ struct report {
     const struct label *numbers;          /* "0", "1", … for all channels and dimensions */
     const struct label *words;            /* labels of the vocabulary; NULL: use numbers */
     bool of_classes;                      /* `words` are names of classes */
-    const struct label
-        *next; /* labels for rows of a decoder's cross-attention, `在 → 垫子`; NULL: use
-                               * the tokens */
-    const char *about; /* subject of titles; NULL: the text is the subject */
+    const struct label *next; /* rows of a decoder's cross-attention, `在 → 垫子`; NULL: tokens */
+    const char *about;        /* subject for titles; NULL: the text */
+    const char *caption;      /* sentences below a figure, a line for each; NULL: none */
     bool causal;
     bool has_encoder; /* true: keys of BRANCH_TEXT are tokens of `text`, even with a source; false:
                        * of the source, if there is one */
