@@ -719,15 +719,19 @@ static int find_effects(struct page_run *run, struct err *err)
     const double tokens = (double)count;
     if (!facts->next || !facts->next->layers->count || run->viewer->edits)
         return 0;
+    struct without_parts without = {NULL, NULL};
     if (cost * heads <= quick_products &&
-        next_tokens_without(&facts->without_heads, run->viewer, run->pair, WITHOUT_HEAD, run->arena,
-                            err))
+        next_tokens_without(&without, run->viewer, run->pair, WITHOUT_HEAD, run->arena, err))
         return -1;
+    facts->without_heads = without.shares;
     if (run->options->page.live || facts->lesson || cost * tokens > quick_products ||
         config->mechanism.kind != ATTENTION_DENSE || !site_exists(config, SITE_MASKED))
         return 0; /* a live page measures the effects itself; --knockout needs dense attention */
-    return next_tokens_without(&facts->without_keys, run->viewer, run->pair, WITHOUT_KEY,
-                               run->arena, err);
+    if (next_tokens_without(&without, run->viewer, run->pair, WITHOUT_KEY, run->arena, err))
+        return -1;
+    facts->without_keys = without.shares;
+    facts->without_top = without.tops;
+    return 0;
 }
 
 /* Find the features of each dictionary of --sae that are active at each token. */

@@ -98,6 +98,7 @@ struct page_facts {
     /* Without each head, or without each key, the probability of the token that is most likely at
      * the position that the page first shows (measure/logit_lens.h); NULL: unknown. */
     const float *without_heads, *without_keys;
+    const struct label *without_top; /* the most likely token without each key; NULL: unknown */
 
     const char *const *command; /* options that reproduce the model, its attention and edits */
     size_t command_count;

@@ -782,6 +782,8 @@ static void put_facts(struct json_writer *json, const struct page_facts *facts)
     }
     if (facts->without_keys)
         json_put_floats(json, "\nwithout", facts->without_keys, tokens[0] + tokens[1]);
+    if (facts->without_top)
+        put_labels(json, "\nwithout_top", facts->without_top, tokens[0] + tokens[1]);
     json_put_open(json, "\ncommand", '[');
     for (size_t i = 0; i < facts->command_count; i++)
         json_put_text(json, NULL, facts->command[i]);

@@ -483,9 +483,8 @@ void next_tokens_add_memory(struct memory *memory, const struct next_plan *plan,
         memory->held += lens_bytes(&plan->lenses[i], pair->text.count);
 }
 
-/* The probability of the target in place of the usual one without head number `index`, whose
- * context is set to 0. */
-static int try_head(float *share, struct trial *trial, size_t index, long long target,
+/* Run a trial without head number `index`, whose context is set to 0. */
+static int try_head(struct tried *found, struct trial *trial, size_t index, long long target,
                     struct err *err)
 {
     const struct config *config = &trial->viewer->model.config;
@@ -495,37 +494,34 @@ static int try_head(float *share, struct trial *trial, size_t index, long long t
     const struct edit_range of_layer = {(ptrdiff_t)layer, (ptrdiff_t)layer}, of_head = {head, head};
     const struct edit edit = {
         .site = SITE_CONTEXT, .op = EDIT_SET, .layers = {&of_layer, 1}, .heads = {&of_head, 1}};
-    struct tried found;
-    if (trial_run(&found, trial, &edit, target, err))
-        return -1;
-    *share = expf(found.target);
-    return 0;
+    return trial_run(found, trial, &edit, target, err);
 }
 
-/* The same without key number `index` of the source and then the text; unchanged if the position
- * never attends to the key. */
-static int try_key(float *share, struct trial *trial, size_t index, long long target,
-                   struct err *err)
+/* True if the position attends to key number `index` of the source and then the text. */
+static bool sees_key(const struct trial *trial, size_t index)
 {
     const struct viewer *viewer = trial->viewer;
     const struct config *config = &viewer->model.config;
-    const size_t sources = trial->pair->source.count;
-    const enum site_branch branch = index < sources ? BRANCH_CROSS : BRANCH_TEXT;
-    const size_t key = index < sources ? index : index - sources;
-    struct arrow_cut cut = arrow_cut(branch, trial->position, key);
-    struct tried found;
-    const bool is_later = branch == BRANCH_TEXT && key > trial->position;
-    if (!site_exists(config, SITE_OF(branch, SITE_MASKED)) ||
-        (branch == BRANCH_TEXT && key == trial->position) ||
-        (is_later && viewer->mask < 0 && !config_classifies(config)))
-        return 0;
-    if (trial_run(&found, trial, arrow_edit(&cut), target, err))
-        return -1;
-    *share = expf(found.target);
-    return 0;
+    const size_t sources = trial->pair->source.count, key = index - sources;
+    if (index < sources)
+        return site_exists(config, SITE_OF(BRANCH_CROSS, SITE_MASKED));
+    const bool sees_later = viewer->mask >= 0 || config_classifies(config);
+    return site_exists(config, SITE_MASKED) && key != trial->position &&
+           (key < trial->position || sees_later);
 }
 
-int next_tokens_without(const float **found, struct viewer *viewer,
+/* Run a trial without a key that the position sees. */
+static int try_key(struct tried *found, struct trial *trial, size_t index, long long target,
+                   struct err *err)
+{
+    const size_t sources = trial->pair->source.count;
+    struct arrow_cut cut = index < sources
+                               ? arrow_cut(BRANCH_CROSS, trial->position, index)
+                               : arrow_cut(BRANCH_TEXT, trial->position, index - sources);
+    return trial_run(found, trial, arrow_edit(&cut), target, err);
+}
+
+int next_tokens_without(struct without_parts *found, struct viewer *viewer,
                         const struct text_with_source *pair, enum next_without what,
                         struct arena *arena, struct err *err)
 {
@@ -533,17 +529,25 @@ int next_tokens_without(const float **found, struct viewer *viewer,
     const size_t count = what == WITHOUT_HEAD ? config->n_layer * config->n_head
                                               : pair->source.count + pair->text.count;
     float *shares = arena_alloc(arena, count, sizeof *shares, err);
+    struct label *tops = arena_alloc(arena, count, sizeof *tops, err);
     struct trial trial;
-    struct tried usual = {.target = 0};
+    struct tried usual = {.target = 0}, other;
     trial_open(&trial, viewer, pair, tokenized_opening(&pair->text, config, viewer->mask));
-    int failed = !shares || trial_run(&usual, &trial, NULL, -1, err);
+    int failed = !shares || !tops || trial_run(&usual, &trial, NULL, -1, err);
     for (size_t i = 0; i < count && !failed; i++) {
         shares[i] = NAN;
-        failed = what == WITHOUT_HEAD ? try_head(&shares[i], &trial, i, usual.best.id, err)
-                                      : try_key(&shares[i], &trial, i, usual.best.id, err);
+        if (what == WITHOUT_KEY && !sees_key(&trial, i))
+            continue;
+        failed = what == WITHOUT_HEAD ? try_head(&other, &trial, i, usual.best.id, err)
+                                      : try_key(&other, &trial, i, usual.best.id, err);
+        if (failed)
+            break;
+        shares[i] = expf(other.target);
+        tops[i] = label_of_word(viewer->words, other.best.id, arena, err);
+        failed = err->kind != 0;
     }
     trial_close(&trial);
-    *found = shares;
+    *found = (struct without_parts){shares, tops};
     return err_if(failed);
 }
 

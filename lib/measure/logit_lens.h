@@ -124,8 +124,13 @@ enum next_without {
 };
 
 /* Find the probability that the most likely token at tokenized_opening has without each head or
- * key. The viewer must have no edits. */
-int next_tokens_without(const float **found, struct viewer *viewer,
+ * key, and the token that is then the most likely one. The viewer must have no edits. */
+struct without_parts {
+    const float *shares;
+    const struct label *tops; /* a label without text: the position never attends to the key */
+};
+
+int next_tokens_without(struct without_parts *found, struct viewer *viewer,
                         const struct text_with_source *pair, enum next_without what,
                         struct arena *arena, struct err *err);
 

@@ -704,15 +704,18 @@ TEST(predictions_have_a_name_for_each_step)
 TEST(effects_are_of_all_heads_and_keys)
 {
     static const float heads[] = {0.5f, 0.25f, 1, NAN, 0, 0.125f, 2, 3}, keys[] = {1, 2, 3, 4};
+    static const struct label tops[] = {{"␣is", "", ""}, {0}, {"␣are", "", ""}, {0}};
     describe("llama");
     write_page(true);
     expect("effects", NULL);
     expect("without", NULL);
     facts.without_heads = heads;
     facts.without_keys = keys;
+    facts.without_top = tops;
     write_page(true);
     expect("effects", "[0.5, 0.25, 1, null, 0, 0.125, 2, 3]");
     expect("without", "[1, 2, 3]");
+    expect("without_top", JSON([ "␣is", null, "␣are" ]));
 }
 
 TEST(findings_are_listed_with_what_was_measured)
