@@ -57,8 +57,8 @@ function open(folder, name = folder) {
 function plain(json) {
     const sentence = JSON.parse(json);
     delete sentence.explained_bytes;
-    for (const name of ['command', 'roles', 'effects', 'untrained', 'origins', 'without', 'streams'])
-        delete sentence[name];
+    const others = ['command', 'roles', 'effects', 'untrained', 'origins', 'without', 'streams'];
+    for (const name of [...others, 'without_top', 'findings', 'predicts']) delete sentence[name];
     return JSON.stringify(sentence);
 }
 
@@ -99,6 +99,13 @@ await test('the split of a score has the bits of the program', () => {
 await test('fifty sentences have the bits of the program', () => {
     if (SENTENCES.length !== 50) throw new Error(`found ${SENTENCES.length} sentences`);
     for (const text of SENTENCES) same(written('tiny', text, 'weights'), found(tiny, text));
+});
+
+await test('the findings of sentences are those of the program', () => {
+    for (const text of SENTENCES.slice(0, 20)) {
+        const { findings, predicts } = JSON.parse(sentenceOf('tiny', text, 'weights'));
+        same(JSON.stringify({ findings, predicts }), JSON.stringify(JSON.parse(tiny.findings(text))));
+    }
 });
 
 await test('the steps of one token have the bits of those of all tokens', () => {
