@@ -880,8 +880,8 @@ struct input input_of(const char *text, const char *pair)
                           .pair = {.bytes = pair, .size = pair ? strlen(pair) : 0}};
 }
 
-/* Store the value of a column. A field of the command replaces the option of the same name;
- * `continue` may have several values. */
+/* Store the value of a column in the item. If the command reads the column, the value replaces the
+ * option of the same name for this item; several `continue` columns may add values. */
 static int set_value(struct item *item, size_t field, const char *value, struct arena *arena,
                      struct err *err)
 {

@@ -720,7 +720,8 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
         if (task->view.words)
             find_words(&text->pairs[i].text, viewer, arena, err);
     }
-    if (bad && !err->kind) { /* names of positions are resolved again in the bad text */
+    if (bad &&
+        !err->kind) { /* read the bad text, too; options that name a position are resolved in it */
         struct item other = *item;
         other.regions = item->other_regions;
         other.input = input_of(bad, item->options.input.pair);

@@ -270,7 +270,7 @@ struct bars {
     struct strongest strongest;
     const char *names[STRONGEST_MAX];
     char numbers[STRONGEST_MAX][NUMERAL_BYTES];
-    double scale; /* points of a bar per unit of its number */
+    double scale; /* length of a bar in points, per unit of its value */
     double zero;  /* x coordinate of 0 in the section */
     double pitch, thick;
 };

@@ -177,8 +177,8 @@ struct column *builder_column(struct builder *builder, const char *name, const c
 struct column *builder_vectors(struct builder *builder, const char *name, const char *symbol,
                                const float *values, size_t width);
 
-/* Fill the table with named vectors as rows: builder_stack with `count` vectors, except NULL ones,
- * builder_vector with one. */
+/* Fill the table with named vectors, one in each row. builder_stack adds `count` vectors but skips
+ * vectors whose `values` is NULL; builder_vector adds one vector. */
 void builder_stack(struct builder *builder, const struct named_vector *vectors, size_t count,
                    size_t width);
 void builder_vector(struct builder *builder, struct named_vector vector, size_t width);

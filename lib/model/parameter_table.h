@@ -133,7 +133,7 @@ enum slot_id {
     SLOT(COPY_ROUTER),
     SLOT(COPY_PREDICT),
     SLOT(COPY_CORRECT),
-    SLOT(COPY_SCALE), /* numbers [C] by which the corrected copy is multiplied */
+    SLOT(COPY_SCALE), /* [C] factors of the active copy of the stream after its correction */
     SLOTS,
     SLOTS_OF_ENDS = SLOT_NORM_1, /* slot ids below this belong to no layer */
     SLOTS_OF_ATTENTION = SLOT_NORM_2,

@@ -31,8 +31,8 @@ enum { TOKENIZER_FILES = 15 };
 const char *tokenizer_file_name(size_t index);
 
 /* Open the folder's tokenizer, or set `*tokenizer` to NULL if it has none. Errors name the file and
- * the key, id or line. The caller frees the tokenizer. The folder is needed only while it is
- * opened. */
+ * the key, id or line. The caller frees the tokenizer. The folder is needed only during
+ * this call. */
 int tokenizer_open(struct tokenizer **tokenizer, const struct folder *folder, struct err *err);
 void tokenizer_free(struct tokenizer *tokenizer);
 

@@ -82,8 +82,9 @@ void word_table_release(struct word_table *table);
 bool word_table_find(const struct word_table *table, const char *bytes, size_t size,
                      enum word_form form, uint32_t *id);
 
-/* word_table_find_near is word_table_find for words with HASH_NEAR readable bytes (hash.h).
- * word_table_is returns true if such a word is the word of `id`. */
+/* word_table_find_near is a faster word_table_find: at least HASH_NEAR bytes (hash.h) must be
+ * readable at the start of the word, even if the word is shorter. word_table_is returns true if
+ * such a word is the word of `id`. */
 bool word_table_find_near(const struct word_table *table, struct word word, enum word_form form,
                           uint32_t *id);
 
@@ -98,8 +99,8 @@ static inline bool word_table_is(const struct word_table *table, uint32_t id, st
                                  : hash_load(bytes, word.size) == hash_load(word.bytes, word.size);
 }
 
-/* The hash of a word with HASH_NEAR readable bytes. word_table_prefetch prefetches the slot for a
- * hash that will be searched for. */
+/* The hash of a word. At least HASH_NEAR bytes must be readable at its start, even if the word is
+ * shorter. word_table_prefetch prefetches the slot for a hash that will be searched for. */
 uint64_t word_hash(struct word word, enum word_form form);
 
 static inline void word_table_prefetch(const struct word_table *table, uint64_t hash)

@@ -232,8 +232,8 @@ void json_report_origin(struct json_writer *json, const struct report *report,
     }
     if (report->heads)
         json_put_integers(json, "\n heads", report->heads, report->head_count);
-    /* find the first tensors with key/value heads, selected queries and selected keys: all tensors
-     * have the same selection */
+    /* find the first tensor with key/value heads, the first with selected queries and the first
+     * with selected keys; the first is enough, since all tensors have the same selection */
     for (size_t i = report->array_count; i-- > 0;) {
         const struct array *array = &report->arrays[i];
         shared = array->shared_by && array->heads.name ? array : shared;
