@@ -371,8 +371,9 @@ static enum head_fault compute_linear(const struct attention_head *head)
     while (count < head->q.rows && strip_visible(head, count).first == 0)
         count++;
     if (count < head->q.rows) {
-        summed.q.rows = summed.k.rows = summed.v.rows = summed.context.rows = count;
-        summed.keys = head->past + count;
+        summed.keys = count ? strip_visible(head, count - 1).end : head->past;
+        summed.q.rows = summed.context.rows = count;
+        summed.k.rows = summed.v.rows = summed.keys - head->past;
     }
 
     bool maps = head->scores || head->masked || head->weights;
