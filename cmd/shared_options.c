@@ -107,7 +107,7 @@ const struct option_row mechanism_options[] = {
     REAL("dropout", 0, "P", IN(mechanism.dropout), 0, 1,
          "drop attention weights with probability P (default: 0)"),
     STRING("without", 0, "PARTS", IN(mechanism.without),
-           "leave out parts of a GPT-2 model: mlp, norm, residual, positions",
+           "leave out parts of a model: mlp, norm, residual, positions, mask (the causal one)",
            .values = &values_block_modules, .joints = ","),
     INTEGER("seed", 0, "N", IN(mechanism.seed), 0, LLONG_MAX,
             "seed of --dropout and of --attention random (default: 0)", .flags = OPTION_FIXED),

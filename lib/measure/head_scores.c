@@ -500,7 +500,7 @@ static size_t first_query(const struct count *count, const struct head_text *tex
 static struct measured measure(const struct count *count, const struct head_text *text,
                                const struct score *score, size_t query, const float *weights)
 {
-    bool causal = count->survey->viewer->model.config.causal;
+    bool causal = config_is_causal(&count->survey->viewer->model.config);
     const struct attention_row row = {
         .weights = weights,
         .keys = count->of_source ? text->text.source_count

@@ -787,8 +787,8 @@ int patching_check_texts(const struct tokenized *clean, const struct tokenized *
 /* Return how many tokens are run: all or, in a causal model, the tokens up to the position. */
 static size_t patched_tokens(const struct patching_plan *plan)
 {
-    return plan->viewer->model.config.causal ? plan->question->position + 1
-                                             : plan->clean->text.count;
+    return config_is_causal(&plan->viewer->model.config) ? plan->question->position + 1
+                                                         : plan->clean->text.count;
 }
 
 /* Refuse edits that have different effects in different runs. */
@@ -919,7 +919,7 @@ int patching_make(struct patching *patching, const struct patching_plan *plan, s
     /* An encoder, and inputs of layers other than the stream, are computed again from the ids. */
     s.from_ids = s.from_ids || has_encoder(s.config) || !config_starts_anywhere(s.config);
     s.whole = s.from_ids || s.config->mechanism.renormalise || config_keeps_state(s.config) ||
-              !s.config->causal; /* states cannot go back to an earlier token */
+              !config_is_causal(s.config); /* states cannot go back to an earlier token */
     s.is_last = plan->question->position + 1 == s.tokens;
     patching->layers = patching->columns = 1;
     if (plan->with == PATCH_WITH_EDITS)
@@ -1159,7 +1159,7 @@ void patching_add_memory(struct memory *memory, const struct patching_plan *plan
     struct memory captured = {0};
     size_t tokens = pair->text.count;
     size_t cache =
-        config->causal ? cache_bytes(config, viewer->model.weights.precision, tokens) : 0;
+        config_is_causal(config) ? cache_bytes(config, viewer->model.weights.precision, tokens) : 0;
     size_t copies = copies_of(plan, tokens, num_max(cache, 1), config->n_head * tokens);
     if (plan->estimate)
         memory->during += estimate_bytes(config, pair, plan->over == PATCH_EDGES);

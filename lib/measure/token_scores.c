@@ -94,6 +94,9 @@ int scoring_check(const struct scoring *scoring, struct err *err)
     bool masks = scoring->viewer->mask >= 0;
     if (logits_check(scoring->viewer, NEEDS_WORDS | (masks ? 0 : NEEDS_CAUSAL), err))
         return -1;
+    if (mechanism_lacks(&scoring->viewer->model.config.mechanism, BLOCK_MASK))
+        return err_usage(err, "--without mask: expected a causal mask: without it, a token is "
+                              "scored by a model that has seen it: use 'attn-cli run'");
     if (masks && (scoring->stride || scoring->begins || scoring->next))
         return err_usage(err,
                          "%s: expected a causal model, found a masked one, which scores each "

@@ -484,9 +484,16 @@ static inline bool config_is_cross(const struct config *config)
     return config->cross && !config->n_encoder_layer;
 }
 
-/* config_classifies: whether the model answers with classes or a number, not with tokens.
- * config_reads_source: whether a text has a source. config_keeps_state: whether some layers have a
- * mixer. config_copies: the number of copies of the stream; 0: there is one stream. */
+/* Whether later tokens are hidden from a query. A causal model whose mask --without leaves out
+ * still predicts the token after each one, but its rows depend on the whole text. */
+static inline bool config_is_causal(const struct config *config)
+{
+    return config->causal && !mechanism_lacks(&config->mechanism, BLOCK_MASK);
+}
+
+/* config_classifies: whether the model answers with classes or a number instead of tokens. The
+ * others: whether a text has a source; whether some layers have a mixer in place of attention; how
+ * many copies of the stream there are (0: one stream). */
 static inline bool config_classifies(const struct config *config)
 {
     return config->n_class > 0;

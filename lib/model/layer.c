@@ -63,7 +63,7 @@ static struct score_rule make_score(const struct config *c, const struct head_ru
                                     enum site_branch branch, size_t layer)
 {
     const struct mechanism *m = &c->mechanism;
-    bool masked = branch == BRANCH_TEXT && c->causal;
+    bool masked = branch == BRANCH_TEXT && config_is_causal(c);
     size_t window = branch == BRANCH_TEXT ? config_window(c, layer) : 0;
     float root = 1.0f / sqrtf((float)head->d_k);
     float own = branch == BRANCH_SOURCE && head->d_k != c->d_k ? root : c->scale;

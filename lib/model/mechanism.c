@@ -166,10 +166,9 @@ int mechanism_set_scale(struct mechanism *mechanism, const char *text, struct er
 }
 
 const char *const block_module_names[BLOCK_MODULES] = {
-    [BLOCK_MLP] = "mlp",
-    [BLOCK_NORM] = "norm",
-    [BLOCK_RESIDUAL] = "residual",
-    [BLOCK_POSITIONS] = "positions",
+    [BLOCK_MLP] = "mlp",           [BLOCK_NORM] = "norm",
+    [BLOCK_RESIDUAL] = "residual", [BLOCK_POSITIONS] = "positions",
+    [BLOCK_MASK] = "mask",
 };
 
 int mechanism_set_without(struct mechanism *mechanism, const char *text, struct err *err)
@@ -252,6 +251,34 @@ void mechanism_write(struct buf *out, const struct mechanism *m)
     }
 }
 
+/* Refuse to leave out parts that the model lacks, or that other code relies on. */
+static int check_without(const struct mechanism *m, const struct config *config, struct err *err)
+{
+    const unsigned mask = 1U << BLOCK_MASK;
+    if (m->without & ~mask && config->kind == MODEL_ATTENTION)
+        return err_usage(err, "--without: expected a model of type \"gpt2\" or \"transformer\": "
+                              "bare attention has none of these parts");
+    if (m->without && config->mixer.heads)
+        return err_unsupported(err,
+                               "--without: expected a model without layers that keep a "
+                               "state, found one of type \"%s\"",
+                               config_kind_name(config));
+    if (!(m->without & mask))
+        return 0;
+    if (!config->causal)
+        return err_usage(err,
+                         "--without mask: expected a causal model: this one has no causal mask");
+    if (m->renormalise)
+        return err_usage(err, "--mask-after cannot be combined with --without mask");
+    if (config->score_bias == BIAS_BUCKETS && !mechanism_lacks(m, BLOCK_POSITIONS))
+        return err_unsupported(err,
+                               "--without mask: expected a model without biases of distances, "
+                               "found one of type \"%s\": it has none for later keys: use "
+                               "--without mask,positions",
+                               config_kind_name(config));
+    return 0;
+}
+
 static int check_family(const struct mechanism *m, const struct config *config, struct err *err)
 {
     bool alibi = config->score_bias && !mechanism_lacks(m, BLOCK_POSITIONS);
@@ -297,14 +324,8 @@ int mechanism_check(const struct mechanism *m, const struct config *config, stru
                              : m->temperature > 0              ? "attention-temperature"
                              : m->dropout > 0                  ? "dropout"
                                                                : NULL;
-    if (m->without && config->kind == MODEL_ATTENTION)
-        return err_usage(err, "--without: expected a model of type \"gpt2\" or \"transformer\": "
-                              "bare attention has none of these parts");
-    if (m->without && config->mixer.heads)
-        return err_unsupported(err,
-                               "--without: expected a model without layers that keep a "
-                               "state, found one of type \"%s\"",
-                               config_kind_name(config));
+    if (check_without(m, config, err))
+        return -1;
     if (m->kind == ATTENTION_SPARSE && config_is_cross(config))
         return err_usage(err, "--attention: expected dense, linear or blocked:B for "
                               "cross-attention, found a pattern");
@@ -318,7 +339,7 @@ int mechanism_check(const struct mechanism *m, const struct config *config, stru
                          "--%s cannot be combined with --attention linear, which has no scale and "
                          "no softmax",
                          of_softmax);
-    if (m->kind == ATTENTION_LOWRANK && config->causal)
+    if (m->kind == ATTENTION_LOWRANK && config_is_causal(config))
         return err_usage(err, "--attention lowrank: expected a model without a causal mask: a "
                               "segment also contains later tokens");
     if (m->kind == ATTENTION_LOWRANK && m->dropout > 0) /* all tokens of a segment share one weight,

@@ -48,8 +48,16 @@ enum scale_method {
     SCALE_NUMBER,
 };
 
-/* Modules that --without can leave out. A norm that is left out returns its input. */
-enum block_module { BLOCK_MLP, BLOCK_NORM, BLOCK_RESIDUAL, BLOCK_POSITIONS, BLOCK_MODULES };
+/* Parts of a block that --without can leave out. A norm that is left out returns its input; without
+ * the causal mask, queries also attend to later keys. */
+enum block_module {
+    BLOCK_MLP,
+    BLOCK_NORM,
+    BLOCK_RESIDUAL,
+    BLOCK_POSITIONS,
+    BLOCK_MASK,
+    BLOCK_MODULES
+};
 
 struct mechanism {
     enum attention_kind kind;

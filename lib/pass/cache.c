@@ -97,6 +97,9 @@ int cache_init(struct cache *cache, const struct config *config, struct err *err
     if (config->mechanism.pattern.root)
         return err_usage(err, "--attention sqrt: its window depends on the length of the text, "
                               "which changes while generating: use 'attn-cli run'");
+    if (mechanism_lacks(&config->mechanism, BLOCK_MASK))
+        return err_usage(err, "--without mask: the tokens before a new one would attend to it: use "
+                              "'attn-cli run'");
     if (!config->causal)
         return err_unsupported(err,
                                "generating: expected a causal model, found one that attends to "

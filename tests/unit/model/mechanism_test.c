@@ -176,8 +176,8 @@ TEST(every_difference_from_the_model_is_written)
     struct mechanism mechanism = {.seed = 7, .temperature = 0.5f, .dropout = 0.1f};
     ck_assert_int_eq(mechanism_set_attention(&mechanism, "window:2", NULL), 0);
     ck_assert_int_eq(mechanism_set_scale(&mechanism, "sqrt", NULL), 0);
-    ck_assert_int_eq(mechanism_set_without(&mechanism, "norm", NULL), 0);
+    ck_assert_int_eq(mechanism_set_without(&mechanism, "mask,norm", NULL), 0);
     expect_words(&mechanism,
                  "attention window:2, scale sqrt, attention-temperature 0.5, dropout 0.1 seed 7, "
-                 "without norm");
+                 "without norm, without mask");
 }

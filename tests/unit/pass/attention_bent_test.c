@@ -133,6 +133,20 @@ TEST(alibi_is_off_without_positions)
     }
 }
 
+/* Every kind of attention that a model has; windows then have later keys, too. */
+TEST(without_the_mask_a_query_attends_to_later_keys)
+{
+    for (size_t k = 0; k < COUNT(kinds) * COUNT(configs) * BENT_WAYS; k += one_of(5)) {
+        size_t i = k % COUNT(kinds), way = k / COUNT(kinds);
+        if (!open_rig(configs[way % 2], way / 2, kinds[i],
+                      (struct mechanism){.seed = 3, .without = 1U << BLOCK_MASK}))
+            continue;
+        struct text text = text_of(80);
+        rig_judge_text(&rig, &text);
+        close_rig();
+    }
+}
+
 /* --- the same bits ---------------------------------------------------------------------------- */
 
 static void run_text(struct recording *seen, size_t count)

@@ -17,13 +17,24 @@ struct draw {
     size_t count;
 };
 
+/* The model's window of a decoder, in both directions without its mask; 0: there is none. */
+static size_t window_of(const struct reference_row *row)
+{
+    bool decodes = row->causal || mechanism_lacks(&row->config->mechanism, BLOCK_MASK);
+    return decodes ? config_window(row->config, row->layer) : 0;
+}
+
 static void draw(struct draw *drawn, const struct reference_row *row)
 {
     const struct pattern *whole = &row->config->mechanism.pattern;
     const struct pattern alone = {.random = whole->random, .seed = whole->seed};
     uint32_t memory[DRAWN_MAX];
-    struct score_rule rule = {
-        .back = SIZE_MAX, .ahead = row->causal ? 0 : SIZE_MAX, .pattern = &alone};
+    size_t window = window_of(row);
+    struct score_rule rule = {.back = SIZE_MAX,
+                              .ahead = row->causal ? 0
+                                       : window    ? window - 1
+                                                   : SIZE_MAX,
+                              .pattern = &alone};
     ck_assert_uint_lt(whole->random, DRAWN_MAX);
     drawn->count = score_keys(&rule, row->query, row->keys, drawn->keys, memory);
 }
@@ -41,8 +52,8 @@ static bool sees(const struct reference_row *row, const struct draw *drawn, size
     const struct mechanism *m = &row->config->mechanism;
     const struct pattern *p = &m->pattern;
     size_t distance = key > row->query ? key - row->query : row->query - key;
-    size_t window = config_window(row->config, row->layer);
-    if (row->causal && (key > row->query || (window && distance >= window)))
+    size_t window = window_of(row);
+    if ((row->causal && key > row->query) || (window && distance >= window))
         return false;
     if (m->kind != ATTENTION_SPARSE || row->across)
         return true;

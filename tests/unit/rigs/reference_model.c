@@ -175,7 +175,7 @@ static void block_of(struct reference *r, const struct reference_stack *stack, s
     enum site_branch branch = stack->branch;
     struct inputs self = {.queries = stack->rows,
                           .keys = stack->rows,
-                          .causal = branch == BRANCH_TEXT,
+                          .causal = branch == BRANCH_TEXT && !lacks(r, BLOCK_MASK),
                           .branch = branch};
     struct inputs cross = {
         .queries = stack->rows, .keys = stack->source_rows, .branch = BRANCH_CROSS};
@@ -254,7 +254,8 @@ static const double *attention_layer(struct reference *r, size_t layer, const do
     const struct config *c = &r->model->config;
     size_t rows = r->text->count;
     const double *y = source ? source : x;
-    struct inputs in = {.q = x, .k = y, .v = y, rows, rows, .causal = c->causal};
+    struct inputs in = {
+        .q = x, .k = y, .v = y, rows, rows, .causal = c->causal && !lacks(r, BLOCK_MASK)};
     if (source)
         in.keys = r->text->source_count;
     if (c->projections) {
