@@ -198,6 +198,7 @@ static const float *growing_edited(struct growing *growing, struct err *err)
 
 struct live {
     struct viewer viewer;
+    struct mechanism switched; /* the changes of live_switch, for each request */
     struct growing growing;
     struct arena arena;                    /* memory of the current text; the next text reuses it */
     struct arena before;                   /* memory of the text that `known` belongs to */
@@ -222,6 +223,19 @@ int live_open(struct live **live, const struct folder *folder, struct err *err)
     return 0;
 }
 
+int live_switch(struct live *live, const char *scale, const char *without, struct err *err)
+{
+    struct mechanism switched = {0};
+    if ((*scale && mechanism_set_scale(&switched, scale, err)) ||
+        (*without && mechanism_set_without(&switched, without, err)) ||
+        mechanism_check(&switched, &live->viewer.model.config, err))
+        return -1;
+    growing_release(&live->growing);
+    memset(live->known, 0, sizeof live->known);
+    live->switched = switched;
+    return 0;
+}
+
 void live_close(struct live *live)
 {
     if (!live)
@@ -237,8 +251,9 @@ void live_close(struct live *live)
 static int read_text(struct live *live, struct text_with_source *pair,
                      const struct live_request *request, struct arena *arena, struct err *err)
 {
-    const struct mechanism mechanism = {.temperature = request->temperature};
+    struct mechanism mechanism = live->switched;
     struct growing *growing = &live->growing;
+    mechanism.temperature = request->temperature;
     if (viewer_set_mechanism(&live->viewer, &mechanism, err))
         return -1;
     if (!request->added || !*request->added)

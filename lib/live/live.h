@@ -20,6 +20,11 @@ struct live;
 int live_open(struct live **live, const struct folder *folder, struct err *err);
 void live_close(struct live *live);
 
+/* Change the attention of the requests that follow. `scale`: a value of --scale, such as "none";
+ * "": the scale of the model. `without`: a value of --without, such as "mask,positions"; "": the
+ * model keeps all its parts. What does not fit the model is refused, and nothing changes. */
+int live_switch(struct live *live, const char *scale, const char *without, struct err *err);
+
 struct live_request {
     const char *text;
     size_t size;

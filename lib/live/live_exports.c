@@ -54,6 +54,12 @@ EXPORT(int, live_begin, const char *name)
     return live_open(&opened, &folder, &err);
 }
 
+EXPORT(int, live_switches, const char *scale, const char *without)
+{
+    err = (struct err){0};
+    return live_switch(opened, scale, without, &err);
+}
+
 /* Open standard output for a result. */
 static int begin(struct stream *out)
 {

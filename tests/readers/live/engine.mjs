@@ -290,6 +290,22 @@ await test('an edit of a token of the source has the bits of --edit', () => {
     same(list(expected['h.0.cross_weights'].flat(2).map(Math.fround)), list(bits));
 });
 
+await test('switches have the bits of the options --scale and --without', () => {
+    const text = 'The keys to the cabinet';
+    for (const [scale, without] of [
+        ['none', ''],
+        ['', 'positions'],
+        ['', 'mask'],
+        ['0.5', 'mask,positions'],
+    ]) {
+        const options = [scale && `--scale=${scale}`, without && `--without=${without}`];
+        tiny.switches(scale, without);
+        same(written('tiny', text, 'weights', ...options.filter(Boolean)), found(tiny, text));
+    }
+    tiny.switches('', '');
+    same(written('tiny', text, 'weights'), found(tiny, text));
+});
+
 await test('a token that is not of the model, or beyond its context, is refused', () => {
     for (const added of [[1280], ['x'], Array(128).fill(5)]) {
         let why = '';

@@ -68,6 +68,36 @@ TEST(a_request_does_not_change_the_next)
     ck_assert(is_same(plain, plain));
 }
 
+/* Each switch ends with the next one; a switch that is refused changes nothing. */
+TEST(switches_change_the_requests_that_follow)
+{
+    static const char *const switches[][2] = {
+        {"none", ""}, {"", "positions"}, {"", "mask"}, {"2", "mask,positions"}};
+    const struct live_request plain = {.text = "Life is short", .next = 5};
+    const struct live_request warm = {.text = "Life is short", .next = 5, .temperature = 2};
+    struct file before = write_request(plain);
+    for (size_t i = 0; i < COUNT(switches); i++) {
+        ck_assert(!live_switch(live, switches[i][0], switches[i][1], &err));
+        struct file now = write_request(plain);
+        ck_assert(now.size != before.size || memcmp(now.bytes, before.bytes, now.size) != 0);
+        ck_assert(!is_same(plain, warm));
+        ck_assert(live_switch(live, "", "heads", &err));
+        ck_assert_msg(strstr(err.text, "--without: expected one of"), "%s", err.text);
+        err = (struct err){0};
+        struct file again = write_request(plain);
+        ck_assert_uint_eq(now.size, again.size);
+        ck_assert(!memcmp(now.bytes, again.bytes, now.size));
+        file_release(&again);
+        file_release(&now);
+    }
+    ck_assert(!live_switch(live, "", "", &err));
+    struct file after = write_request(plain);
+    ck_assert_uint_eq(before.size, after.size);
+    ck_assert(!memcmp(before.bytes, after.bytes, before.size));
+    file_release(&after);
+    file_release(&before);
+}
+
 /* Predictions of tokens that the last text also has are reused; the result is the same. */
 TEST(reused_predictions_do_not_change_the_result)
 {
