@@ -56,7 +56,7 @@ const struct command command_page = {
     .operands = "[TEXT]...",
     .examples = "attn-cli page \"Life is short, eat dessert first\" -o page.html\n"
                 "attn-cli page -m tiny -m life-causal -s \"Life is short\" --show all -o two.html\n"
-                "attn-cli page -s \"Life is short\" --layer 1 --view lines > lines.html\n",
+                "attn-cli page -s \"Life is short\" --layer 1 --head 3 > head.html\n",
     .run = page_command,
     .options = own_options,
     .shared = {text_options, model_options, mechanism_options, edit_options, select_options,

@@ -17,9 +17,10 @@ const REMEMBERED = {
     screen: [({ screen }) => screen, (text) =>
         ({ screen: (SCREENS.find((one) => one.name === text) || SCREENS[0]).name })],
     show: [({ kind }) => kind, (kind) => ({ kind })],
-    head: [({ layer, head }) => `${layer}.${head}`, (text) => {
-        const [layer, head] = text.split('.').map(toIndex);
-        return { layer, head: head || 0 };
+    // '': the head that the text opens
+    head: [(one) => (one === usual || isOpenedHead() ? '' : `${one.layer}.${one.head}`), (text) => {
+        const [layer, head = 0] = text ? text.split('.').map(toIndex) : [usual.layer, usual.head];
+        return { layer, head, isNamed: Boolean(text) };
     }],
     cell: [({ kept }) => (kept ? `${kept.row},${kept.column}` : ''), (text) => {
         const [row, column] = text.split(',').map(Number);
@@ -41,9 +42,8 @@ const REMEMBERED = {
 const usual = {};
 
 function pinText({ pin, text: now } = state) {
-    if (!pin) return '';
+    if (!pin || pin === live.pin) return ''; // a switch pins by itself
     if (pin.sentence !== undefined) return String(pin.sentence);
-    if (pin.head) return `h${pin.head.join('.')}`;
     const text = pin.text === now ? '' : pin.text;
     return [pin.off.join(','), pin.t, pin.added.join('.'), text].join('|');
 }
@@ -51,8 +51,6 @@ function pinText({ pin, text: now } = state) {
 function readPin(text) {
     if (!text) return null;
     if (/^\d+$/.test(text)) return { sentence: clamp(Number(text), 0, sentences.length - 1) };
-    const [, layer, head] = /^h(\d+)\.(\d+)$/.exec(text) || [];
-    if (layer) return { head: [Number(layer), Number(head)] };
     const [off, t, added, ...other] = text.split('|');
     const run = { text: other.join('|'), added: toIds(added), off: off ? off.split(',') : [] };
     return { ...run, t: Number(t) || 1 };
@@ -94,6 +92,8 @@ function runRecalled() {
     const before = pinned;
     pinned = sentences[found.pin?.sentence] || null;
     if (!live.engine) return set(found);
+    if (!found.pin && (found.off.size || found.t !== 1)) // as if they had been switched here
+        live.pin = found.pin = { text: found.text, added: found.write.ids, off: [], t: 1 };
     byId('text').value = found.text;
     live.field = null; // the text is not typed: tokens may follow
     try {
@@ -111,6 +111,10 @@ function listenToAddress() {
     Object.assign(usual, state);
     Object.assign(state, recalledState());
     pinned = sentences[state.pin?.sentence] || null;
+    if (!state.isNamed && !state.lesson) {
+        state.sentence = clamp(state.sentence, 0, sentences.length - 1);
+        openHead();
+    }
     window.addEventListener('hashchange', runRecalled);
 }
 

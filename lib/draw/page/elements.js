@@ -127,7 +127,17 @@ const listed = (parts) => new Intl.ListFormat(isChinese() ? 'zh' : 'en-GB').form
 
 function percent(share) {
     if (share < 0.0005) return '< 0.1 %';
-    return `${(100 * share).toFixed(1)} %`;
+    return share > 0.999 && share < 1 ? '> 99.9 %' : `${(100 * share).toFixed(1)} %`;
+}
+
+// A share in a sentence: "94 %"; with a decimal near 0 and 1, where a part of a percent matters.
+function roundShare(share) {
+    return share >= 0.995 || share < 0.0095 ? percent(share) : `${(100 * share).toFixed(0)} %`;
+}
+
+// Two decimals, or a dash for a mean of nothing.
+function meanText(value) {
+    return Number.isNaN(value) ? '–' : value.toFixed(2);
 }
 
 function minus(text) {

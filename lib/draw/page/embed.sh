@@ -10,8 +10,8 @@ module=${1:+$(cd "$(dirname "$1")" && pwd)/$(basename "$1")}
 cd "$(dirname "$0")"
 
 scripts='elements.js chinese.js language.js data.js heads.js tone.js paint.js
-    matrix.js explain.js screens.js main.js flow.js text.js
-    journey.js arrows.js stage.js scenes.js motion.js without.js write.js chips.js grid.js
+    before.js matrix.js explain.js screens.js main.js strips.js words.js finding.js roles.js
+    what-if.js journey.js arrows.js stage.js scenes.js motion.js without.js write.js grid.js
     prediction.js features.js mixer.js why.js origins.js export.js lesson.js address.js keys.js'
 
 without_comments() { # FILE...; without indentation, too

@@ -1,4 +1,4 @@
-// All heads as thumbnails, the scores of the selected head, and the settings of the run.
+// All heads as thumbnails, the scores of the selected head, and what is compared.
 
 const THUMB = 69;
 const CAPTIONED = [4, 8]; // layers and heads: larger models have small thumbnails without captions
@@ -12,8 +12,7 @@ function drawThumbnail(canvas, tensor, index, size) {
 // The look of a head's button, without its numbers.
 function headFacts({ tensor, head, layer, name }, captions) {
     const off = state.off.has(name);
-    const before = pinnedTensor(tensor);
-    const changed = off || !sameShape(tensor, before) ? 0 : distanceOf(tensor, before, head);
+    const changed = off || !hasBefore(tensor) ? 0 : distanceSincePin(tensor, head);
     const kind = tensor.isMixer ? mixerRole(tensor, head) : hasRoles(tensor) && 'mixed';
     const role = roleOf(tensor, head) || (kind && { name: kind, brief: kind });
     return {
@@ -35,7 +34,7 @@ function headButton({ layer, head, name, label, off, role, changed, captions, sw
         ...{ 'data-head': name, 'data-place': `${layer} ${head}`, title: shownHead(name) },
     });
     const title = `Turn ${shownHead(name)} ${off ? 'on again' : 'off (x)'}`;
-    const power = () => buttonFor(() => switchHead(name), icon('power'), 'power',
+    const power = () => buttonFor(() => switchOne(name), icon('power'), 'power',
         { 'aria-label': title, title, tabindex: -1, 'data-head': name });
     const isHidden = { 'aria-hidden': true };
     const caption = captions ? [
@@ -114,10 +113,6 @@ function chooseHead(grid, across) {
         reveal(grid, grid.querySelector(`[data-place="${place}"]`));
 }
 
-function meanText(value) {
-    return Number.isNaN(value) ? '–' : value.toFixed(2);
-}
-
 // Scores of the command `heads`, where the page has them.
 function drawScores(tensor) {
     const { scores } = current();
@@ -127,8 +122,9 @@ function drawScores(tensor) {
         !current().of(state.kind).some((other) => other !== one && other.layer === one.layer);
     const isScored = (one) =>
         one.tensor === 'weights' ? one.heads : one.isMixer && !one.mean_of && isAlone(one);
-    list.hidden = !scores || !isScored(tensor);
-    if (list.hidden) return;
+    const isKnown = scores && isScored(tensor);
+    list.lastElementChild.hidden = !isKnown;
+    if (!isKnown) return;
     const nameOf = (one) => `${one.tensor.layer}.${one.tensor.heads?.[one.head] ?? 0}`;
     const valuesOf = (one) => scores.values[scores.heads.indexOf(nameOf(one))];
     const found = valuesOf({ tensor, head: state.head });
@@ -141,7 +137,7 @@ function drawScores(tensor) {
     ]));
 }
 
-// --- run: temperature, heads, pin --------------------------------------------------------------
+// --- what is compared --------------------------------------------------------------------------
 
 function canSwitch(tensor) {
     const has = tensor.heads !== null && tensor.layer !== null && !tensor.isMixer;
@@ -152,24 +148,16 @@ function canSwitch(tensor) {
 const listedHeads = (names) => listed([...names].sort().map(shownHead));
 
 function runWords({ off, t }) {
-    const heads = off.length ? `off: ${listedHeads(off)}` : 'all heads on';
-    return `${heads}, attention temperature ${t}`;
+    const names = off.map((name) => PARTS[name] || (ARROW.test(name) ? name : shownHead(name)));
+    const switched = off.length ? `off: ${listed(names.sort())}` : 'all heads on';
+    return `${switched}, attention temperature ${t}`;
 }
 
-function drawRun() {
-    byId('run-panel').hidden = !live.engine && sentences.length < 2;
-    byId('temperature-row').hidden = !live.engine;
-    byId('t').value = state.t;
-    byId('t-value').textContent = Number(state.t).toFixed(1);
-    byId('pin').hidden = !live.engine;
-    const pinWords = pinned ? 'Pin this run' : 'Pin as baseline';
-    byId('pin').querySelector('span').textContent = live.engine && isPinned() ? 'Unpin' : pinWords;
-    byId('all-on').hidden = !state.off.size;
-    byId('off-note').textContent = state.off.size ? `off: ${listedHeads(state.off)}`
-        : 'nothing switched off';
-    byId('off-note').hidden = !live.engine;
+// What is compared with: a text of the page or the pin, and a list of the texts.
+function drawCompare() {
     byId('compare-row').hidden = sentences.length < 2;
     fill(byId('compare'), [['', 'none'], ...otherTexts()], state.pin?.sentence ?? '');
+    drawPinned();
 }
 
 // The texts that this one can be compared with.
@@ -178,7 +166,7 @@ const otherTexts = () => titlesOfTexts().filter(([at]) => at !== state.sentence)
 function drawPinned() {
     const box = byId('pinned');
     box.replaceChildren();
-    if (!pinned) return;
+    if (!pinned || state.pin === live.pin) return; // else the line of what changed names it
     const words = comparesTexts()
         ? `A: ${pinned.name()}`
         : `Pinned: ${runWords(state.pin)}${state.pin.text === state.text ? '' : ', other text'}`;
@@ -190,10 +178,9 @@ function comparesTexts() {
     return state.pin?.sentence !== undefined;
 }
 
-// Compare with another text of the page or, in Text, another head. The matrix opens the weight that
-// differs most: of the token that was selected, if any.
+// Compare with another text of the page. The matrix opens the weight that differs most: at the
+// token that was selected, if any.
 function compareWith(value) {
-    if (value === 'pin') return null;
     if (!value) return unpin();
     state.pin = readPin(value);
     pinned = sentences[state.pin.sentence] || null;
@@ -209,23 +196,13 @@ function openLargestChange() {
     Object.assign(state, { layer, head, row, kept: null });
 }
 
-// The weight that changes most since the pin: of a row, or of all; null: none does.
-function largestChange(row) {
-    const { rowCount, columnCount: across } = shownTensor();
-    const [from, to] = row === null ? [0, rowCount] : [row, row + 1];
-    let most = null;
-    for (const { tensor, layer, head, name } of headsOf(current(), state.kind)) {
-        const before = pinnedTensor(tensor);
-        if (state.off.has(name) || !sameShape(tensor, before)) continue;
-        const [a, b] = [before.matrix(head), tensor.matrix(head)];
-        for (let i = from * across; i < to * across; i++) {
-            const by = Math.abs(changeOf(tensor, b[i], a[i]));
-            if (!(by > (most?.by ?? 0))) continue;
-            const place = { row: Math.floor(i / across), column: i % across };
-            most = { tensor, layer, head, name, by, was: a[i] || 0, is: b[i] || 0, ...place };
-        }
-    }
-    return most;
+// Compare with a text of as many tokens, if there is one, or stop.
+function toggleCompare() {
+    if (state.pin) return unpin();
+    const counts = sentences.map(({ labels }) => labels.sentence.length);
+    const alike = counts.findIndex((count, at) =>
+        at !== state.sentence && count === counts[state.sentence]);
+    return alike >= 0 && compareWith(String(alike));
 }
 
 function unpin() {

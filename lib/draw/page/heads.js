@@ -63,11 +63,6 @@ function makeProfile(tensor, index) {
     });
 }
 
-// The mean weight on a role's keys; NaN where the mask or the text leaves none.
-function roleValue(tensor, index, { score }) {
-    return profileOf(tensor, index).find((role) => role.score === score)?.value ?? NaN;
-}
-
 // Only heads with self-attention have roles.
 function hasRoles(tensor) {
     const { rowCount, keyCount, row_labels: rows, column_labels: columns } = tensor;
@@ -99,28 +94,6 @@ function fitsRole(tensor, index, row, role) {
     return keys.reduce((sum, key) => sum + weights[key], 0) >= ROLE_LEAST;
 }
 
-// The head and the query whose attention stands out: most of it is on a word that is not next to
-// it, the farther the better; of the query that predicts, if there is such a head. The first token,
-// punctuation and added tokens are no such words; null: there is none.
-function standingOut(sentence, kind) {
-    const found = [null, null];
-    const isOfOne = [sentence.streams, sentence.journey].some((one) => one?.query >= 0);
-    for (const one of headsOf(sentence, kind).filter(({ tensor }) => hasRoles(tensor))) {
-        const { tensor, head } = one;
-        const end = tensor.rowCount - sentence.added_after[0];
-        const words = tensor.labels('row').map((label) => /[\p{L}\p{N}]/u.test(label));
-        const isHeld = (row) => !isOfOne || row === sentence.opens; // of Motion
-        for (let row = 1; row < end; row++)
-            if (isHeld(row)) tensor.row(head, row).subarray(0, end).forEach((weight, key) => {
-                const by = weight * Math.log2(Math.max(1, Math.abs(row - key)));
-                const isFit = key && words[row] && words[key] && weight >= ROLE_LEAST;
-                const place = Number(row !== sentence.opens);
-                if (isFit && by > (found[place]?.by ?? 0)) found[place] = { ...one, row, by };
-            });
-    }
-    return found[0] || found[1];
-}
-
 // All heads of a sentence's tensors of a kind: { tensor, layer, head, name }.
 function headsOf(sentence, kind) {
     return sentence.of(kind).flatMap((tensor, layer) => {
@@ -138,29 +111,26 @@ function changeOf(tensor, now, before) {
     return isSeen && isWeight ? (now || 0) - (before || 0) : now - before;
 }
 
-// Total variation distance of two heads' weights, mean over queries.
-function distanceOf(one, other, head) {
-    const [a, b] = [one.matrix(head), other.matrix(head)];
-    let sum = 0;
-    for (let i = 0; i < a.length; i++) sum += Math.abs(changeOf(one, a[i], b[i])) || 0;
-    return sum / 2 / one.rowCount;
-}
-
 function sameShape(one, other) {
     return Boolean(one && other && one.shape.join() === other.shape.join());
 }
 
-// The difference of two heads, as a tensor of one head with the labels of both.
+// The change of a head since the pin, as a tensor of one head with the labels of both.
 function differenceOf(now, before, head) {
     const spec = { ...now, shape: [1, now.rowCount, now.columnCount], coding: 'exact' };
     for (const list of ['heads', 'kv_heads']) spec[list] &&= [spec[list][head]];
     const difference = new Tensor(spec, now.sentence);
-    const [a, b] = [now.matrix(head), before.matrix(head)];
-    difference.unpacked = () => a.map((value, i) => changeOf(now, value, b[i]));
+    const across = now.columnCount;
+    difference.unpacked = () => now.matrix(head).map((_, i) =>
+        changeSincePin(now, head, Math.floor(i / across), i % across));
     difference.isDifference = true;
     const joined = (...names) => (names[0] === names[1] ? names[0] : names.map(isolated).join('/'));
-    difference.label = (axis, at) => joined(before.label(axis, at), now.label(axis, at));
-    difference.labels = (axis) =>
-        now.labels(axis)?.map((one, at) => joined(before.labels(axis)[at], one)) ?? null;
+    const both = (axis, at, word) => {
+        const place = placeBefore(axis, now, before, at);
+        return place < 0 ? word(now, at) : joined(word(before, place), word(now, at));
+    };
+    difference.label = (axis, at) => both(axis, at, (one, place) => one.label(axis, place));
+    difference.labels = (axis) => now.labels(axis)?.map((_, at) =>
+        both(axis, at, (one, place) => one.labels(axis)[place])) ?? null;
     return difference;
 }

@@ -47,7 +47,7 @@ const KEYS = {
     ']': () => (state.lesson ? stepSentence(1) : stepHead(1)),
     x: () =>
         canSwitch(shownTensor()) &&
-        switchHead(document.activeElement.dataset.head || shownTensor().headName(state.head)),
+        switchOne(document.activeElement.dataset.head || shownTensor().headName(state.head)),
     b: () => live.engine && togglePin(),
     p: togglePresent,
     '/': () => (live.engine ? byId('text') : byId('sentence')).focus(),
@@ -138,8 +138,8 @@ function listen() {
 }
 
 function start() {
-    settle();
-    if (!state.lesson) openHead();
+    if (state.lesson) settle();
+    else openHead();
     listen();
     listenToExport();
     for (const screen of SCREENS) screen.listen?.();

@@ -2,7 +2,7 @@
 // replaced by its entry in chinese.js as soon as it is in the page, before the browser paints it.
 
 // Tokens, commands, numbers and names of models, which stay.
-const UNTRANSLATED = `[translate="no"], code, svg, #title, #plain, #pair, .chip span,
+const UNTRANSLATED = `[translate="no"], code, svg, #title, #plain, #pair,
     #bars .name, #layer-rows td, #numbers th, #why tbody th, .why-head b, #why .bar .name > *,
     #scores dt, option:not([value=""])`;
 

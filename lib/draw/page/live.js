@@ -27,17 +27,10 @@ function heldFiles() {
 
 // --- running -----------------------------------------------------------------------------------
 
-// The edits of the command line that ablate heads.
-function editsOf(off) {
-    const places = off.map((name) => name.split('.'));
-    const { differs, heads } = sentences[state.sentence].attention;
-    const of = (head) => (differs ? head % (heads / 2) : head);
-    return places.map(([layer, head]) => `h.${layer}.context[head=${of(head)}] = 0`).join('; ');
-}
-
 // A run as the engine's request. `added`: ids of tokens after the text, which write.js chose.
 function requestOf({ added, off, t }) {
     const temperature = t === 1 ? 0 : t;
+    switchParts(off);
     return { added, show: live.show, edits: editsOf(off), temperature, next: live.next };
 }
 
@@ -49,13 +42,24 @@ function ask(run, steps = false, token = -1) {
 // The equivalent options of the command line.
 function optionsOf({ text, off, t }) {
     const options = live.translates ? ['--source', text] : [];
-    if (off.length) options.push('--ablate', off.join(','));
+    options.push(...optionsOfOff(off));
     return t === 1 ? options : [...options, '--attention-temperature', String(t)];
 }
 
 // Other tensors of a run, without predictions; `layer`: of this one alone.
 function askTensors(run, show, layer) {
     return JSON.parse(live.engine.run(run.text, { ...requestOf(run), show, layer, next: 0 }));
+}
+
+// What stands out in a text without switches; kept, as switches do not change it.
+function findingsOf({ text, added }) {
+    const asked = JSON.stringify([text, added]);
+    if (live.found?.asked !== asked) {
+        switchParts([]);
+        live.found = { asked, ...JSON.parse(live.engine.findings(text, { added })) };
+    }
+    const { findings, predicts } = live.found;
+    return { findings, predicts };
 }
 
 // The sentence of a run, with the equivalent options of the command line.
@@ -66,6 +70,8 @@ function runSentence(run) {
     live.ran = performance.now() - began;
     live.whole = live.ran < LIVE_SLOW;
     sentence.command = optionsOf(run);
+    Object.assign(sentence, findingsOf(run));
+    live.prompt = { text: run.text, tokens: sentence.labels.sentence.length - run.added.length };
     const isFirst = run.text === usual.text && `${run.added}` === `${usual.write.ids}`;
     if (isFirst && !run.off.length && run.t === 1) Object.assign(sentence, live.known);
     return sentence;
@@ -113,8 +119,19 @@ function addPart(sentence) {
     return false;
 }
 
-function runNow() {
-    return { text: state.text, added: state.write.ids, off: [...state.off].sort(), t: state.t };
+function runNow(added = state.write.ids) {
+    const { text, t } = state;
+    const tokens = live.prompt.text === text ? live.prompt.tokens + added.length : Infinity;
+    const off = [...state.off].filter((name) => !isArrowBeyond(name, tokens)).sort();
+    return { text, added, off, t };
+}
+
+// A new text ends what was switched by itself to compare, or renews it.
+function renewPin() {
+    const isSwitched = state.off.size || state.t !== 1;
+    live.pin = isSwitched ? { ...runNow(), off: [], t: 1 } : null;
+    state.pin = live.pin;
+    pinned = isSwitched ? runSentence(live.pin) : null;
 }
 
 // Run the text of the field, and replace state and picture together. If it cannot run or be drawn,
@@ -124,22 +141,34 @@ function runLive(changes = {}) {
     const began = performance.now();
     const text = byId('text').value;
     const before = { ...state };
-    const typed = { text, write: { ...state.write, ids: [], from: 0 } };
+    const off = new Set([...state.off].filter((name) => !ARROW.test(name))); // of the text before
+    const typed = { text, off, write: { ...state.write, ids: [], from: 0 } };
     const other = text === live.field ? {} : { ...typed, kept: null, row: null, why: false };
     const was = current();
+    const pins = [live.pin, pinned];
     let sentence = null;
     Object.assign(state, other, changes);
     try {
         if (other.write && !changes.write && live.translates) translate();
+        if (other.text !== undefined && !('pin' in changes) && state.pin && state.pin === live.pin)
+            renewPin();
         const run = runNow();
         sentence = runSentence(run);
-        if (other.text !== undefined) keepQuery(sentence, current(), before);
+        const isOther = other.text !== undefined ||
+            sentence.labels.sentence.join() !== was.labels.sentence.join();
+        const isNew = isOther && opensAnew(changes, before, was);
+        if (!isOther)
+            Object.assign(sentence, { openedHead: was.openedHead, opensAt: was.opensAt });
         sentences[state.sentence] = sentence;
+        if (isNew) openHead();
+        const isSelected = before.row !== null || before.kept;
+        if (other.text !== undefined && (isSelected || !isNew)) keepQuery(sentence, was, before);
         live.stale = false;
         showField(run.added.length ? (sentence.text ?? sentence.title) : text);
         complain('');
     } catch (error) {
         Object.assign(state, before);
+        [live.pin, pinned] = pins;
         complain(/empty/.test(error.message) ? 'Type some text to begin.' : error.message);
     }
     const note = byId('live-note');
@@ -180,6 +209,11 @@ function tellFailure({ error, reason = error, message = reason }) {
     complain(say('This page failed: #', reason?.message ?? message));
 }
 
+// Does a new text open on the head that stands out in it: unless another one is selected, here or
+// in the address?
+const opensAnew = ({ isNamed = null }, before, was) =>
+    (isNamed === null ? was.openedHead === `${before.layer} ${before.head}` : !isNamed);
+
 // A text that is edited keeps its selected word, if it is still there; else the page opens anew.
 function keepQuery(now, was, { kept, row }) {
     const isSame = now.text === was.text || !was.nextTokens;
@@ -214,7 +248,9 @@ function translate() {
 // Write.js adds tokens without a whole run: run it before something else than that screen is drawn.
 function refreshLive() {
     const sentence = runSentence(runNow());
+    const opens = isOpenedHead();
     sentences[state.sentence] = sentence;
+    if (opens) openHead();
     live.stale = false;
     state.runs += 1;
     complete(sentence);
@@ -249,21 +285,7 @@ function typed() {
     return complete(current());
 }
 
-// --- heads and the pin -------------------------------------------------------------------------
-
-// Ablating the first head pins the run before it; the pin ends when no head is off.
-function switchHeads(off) {
-    const before = [state.pin, pinned];
-    const ends = !off.length && state.pin && state.pin === live.pin;
-    if (ends) state.pin = pinned = null;
-    else if (!pinned) live.pin = pinRun();
-    if (!runLive({ off: new Set(off) })) [state.pin, pinned] = before;
-}
-
-function switchHead(name) {
-    const others = [...state.off].filter((one) => one !== name);
-    switchHeads(state.off.has(name) ? others : [...others, name]);
-}
+// --- the pin -----------------------------------------------------------------------------------
 
 function pinRun() {
     if (live.stale) refreshLive();
@@ -312,8 +334,7 @@ async function startLive() {
     field.disabled = false;
     for (const name of ['error', 'unhandledrejection']) window.addEventListener(name, tellFailure);
     field.addEventListener('input', typed);
-    byId('t').addEventListener('input', () => runLive({ t: Number(byId('t').value) }));
-    byId('pin').addEventListener('click', togglePin);
-    byId('all-on').addEventListener('click', () => switchHeads([]));
+    live.has = partsOfModel();
+    listenToSwitches();
     runRecalled();
 }

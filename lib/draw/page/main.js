@@ -1,14 +1,15 @@
 // One state, and the page drawn from it.
 
 const PAPER = 672; // width of A4 or Letter between margins, in CSS pixels
-const ABOVE_AND_BELOW = 352; // heights above the matrix, and of the readout below
+const BELOW = 68; // the height of the readout, below the matrix
 const THEMES = ['auto', 'light', 'dark'];
 const phone = window.matchMedia('(max-width: 719px)');
 const prefersDark = window.matchMedia('(prefers-color-scheme: dark)');
 
 const state = {
     sentence: 0,
-    screen: /lines|overlay/.test(look.view) ? 'text' : 'matrix',
+    screen: 'matrix',
+    form: 'maps', // of the heads: maps or rows
     kind: '',
     layer: 0,
     head: 0,
@@ -36,6 +37,7 @@ const live = { // see live.js
     whole: true, // runs have the predictions after each step
     steps: false, // the model has such predictions; null: not known
     waiting: 0,
+    prompt: {}, // a text, and the number of its tokens
     took: 0,
     drawn: 0,
     runs: 0,
@@ -76,15 +78,13 @@ function showsFeatures() {
 const hasRight = () => predicts() || showsFeatures();
 
 // Does the selected head attend differently since the pin?
-function isChanged() {
-    const other = pinnedTensor();
-    return sameShape(shownTensor(), other) && distanceOf(shownTensor(), other, state.head) > 1e-6;
-}
+const isChanged = () => hasBefore(shownTensor()) &&
+    distanceSincePin(shownTensor(), state.head) > 1e-6;
 
 // Does the matrix show the change since the pin?
 function showsChange() {
     const isMatrix = shownScreen() === SCREENS[0];
-    return isMatrix && state.changed && sameShape(shownTensor(), pinnedTensor());
+    return isMatrix && state.changed && hasBefore(shownTensor());
 }
 
 // The tensors whose numbers the matrix shows; for a change both, the pinned one first.
@@ -96,6 +96,12 @@ function comparedTensors() {
 function shownMatrix() {
     const [one, other] = comparedTensors();
     return other ? [differenceOf(other, one, state.head), 0] : [one, state.head];
+}
+
+// The matrix on the screen: weights with their changes, or the changes of other numbers.
+function drawnMatrix() {
+    const tensor = shownTensor();
+    return tensor.isAttention || tensor.isMixer ? [tensor, state.head] : shownMatrix();
 }
 
 // The name of a tensor's run if two are compared: " in A", " now".
@@ -134,7 +140,6 @@ function hover(cell) {
 function highlight() {
     const cell = currentCell();
     shownScreen().highlight(cell);
-    highlightChips(cell);
     if (live.engine && tokenWithoutSteps(current()) >= 0) complete(current());
 }
 
@@ -154,7 +159,6 @@ function selectRow(row) {
     state.row = row;
     hovered = null;
     if (state.why) closeWhy();
-    if (pinned && !state.lesson) drawRoles();
     highlight();
     rememberState();
 }
@@ -180,7 +184,10 @@ function headWords() {
     const name = tensor.shownHead(state.head) || tensor.tensor;
     if (tensor.isAttention && state.off.has(tensor.headName(state.head)))
         return `${name} off${isPresenting() ? '' : ': only its output is removed'}`;
-    if (showsChange()) return `${name} change since ${comparesTexts() ? 'A' : 'the pin'}`;
+    if (showsChange()) {
+        const usual = state.pin === live.pin ? 'before' : 'the pin';
+        return `${name} compared with ${comparesTexts() ? 'A' : usual}`;
+    }
     if (tensor.isMixer) return mixerTitle(tensor, name);
     if (!tensor.isAttention) return name === tensor.tensor ? name : `${name} ${tensor.tensor}`;
     if (isCross(tensor)) return `${name} cross-attention`;
@@ -194,20 +201,21 @@ function headWords() {
 
 function drawMiddle() {
     const stage = new DocumentFragment(); // text on a canvas in the page would recompute styles
-    const [tensor, head] = shownMatrix();
+    const [tensor, head] = drawnMatrix();
     const fills = isPresenting();
     const { innerWidth, innerHeight } = window;
     const beside = hasRight() ? 32 + Math.max(320, 0.3 * innerWidth) : 0; // as in page.css
     const wide = fills ? innerWidth - 48 - beside : byId('middle').clientWidth;
     const room = state.printing ? PAPER : wide;
     const compact = phone.matches && !state.printing;
+    const above = byId('stage').getBoundingClientRect().top + window.scrollY;
     const role = roleOf(tensor, head);
     byId('head-score').textContent = role ? `mean ${role.value.toFixed(2)}` : '';
     const options = {
-        ...{ compact, marks: marksOfRole(tensor, head), high: innerHeight - ABOVE_AND_BELOW },
-        ...{ point: hover, keep: keepCell, explains: true, least: CELL_NUMBER },
+        ...{ compact, marks: marksOfRole(tensor, head), high: innerHeight - above - BELOW },
+        ...{ point: hover, keep: keepCell, explains: true, before: changesOfMatrix(tensor, head) },
         ...(state.printing && { most: CELL_USUAL }),
-        ...(fills && { high: 0.8 * innerHeight, least: 0, most: 200, grows: true }),
+        ...(fills && { high: 0.795 * innerHeight, grows: true }),
     };
     views = { matrix: new MatrixView(stage, tensor, head, room, options), stage };
     for (const id of ['head-before', 'head-after'])
@@ -241,7 +249,8 @@ function drawReadout(cell) {
     const value = tensor.at(head, cell.row, cell.column);
     const hidden = Number.isNaN(value);
     const rounds = tensor.isAttention || tensor.isMixer;
-    const digits = rounds ? minus(value.toFixed(2)) : brief(value);
+    const isNearly = value < 0.99995 && value.toFixed(2) === '1.00'; // not 1.00
+    const digits = rounds ? minus(value.toFixed(isNearly ? 4 : 2)) : brief(value);
     const places = value && Math.abs(value) < 0.005 ? 4 : 2; // not −0.00
     const text = showsChange() ? signedText(value, places) : digits;
     const labels = [tensor.label('row', cell.row), tensor.label('column', cell.column)];
@@ -260,11 +269,13 @@ function placeText(tensor, cell, hidden) {
     if (hidden && tensor.isMixer) return `${place} · later tokens are not in the state yet`;
     if (hidden) return `${place} · masked: score −∞, weight 0`;
     if (showsChange()) {
-        const of = (one) => {
-            const number = one.at(state.head, cell.row, cell.column);
-            return (Number.isNaN(number) ? say('masked') : brief(number)) + runWord(one);
-        };
-        return `${place} · ${comparedTensors().map(of).join(', ')}`;
+        const { row, column } = cell;
+        const numbers = [numberBefore(shownTensor(), state.head, row, column),
+            shownTensor().at(state.head, row, column)];
+        const wordOf = (number) => (Number.isNaN(number) ? say('masked') : brief(number));
+        const runs = comparedTensors().map((one, at) =>
+            (numbers[at] === undefined ? say('other words') : wordOf(numbers[at])) + runWord(one));
+        return `${place} · ${runs.join(', ')}`;
     }
     if (tensor.isMixer) return `${place}${memoryText(tensor, state.head, cell)}`;
     const why = explains() ? new Why(tensor, state.head, cell) : null;
@@ -281,8 +292,7 @@ function sumText(tensor, head, { row }) {
 }
 
 function numbersNote(tensor) {
-    const isNumbered = views.matrix?.width >= CELL_NUMBER;
-    const isShort = isNumbered && (tensor.isAttention || tensor.isMixer);
+    const isShort = views.matrix?.areNumbered && (tensor.isAttention || tensor.isMixer);
     return isShort ? `no number: below ${NUMBER_LEAST}` : '';
 }
 
@@ -300,19 +310,39 @@ function announce(said) {
 
 // --- all parts ---------------------------------------------------------------------------------
 
-// The head shown first, with its query: the one that stands out, or that the prediction needs most,
-// if that is known, or the clearest one of the first role in the sentence.
-function openHead() {
-    let best = standingOut(current(), state.kind) || largestEffect();
-    if (best?.row) current().opensAt = best.row;
+// The head shown first, with its query: the first finding has it; else the head that the prediction
+// needs most, if that is known, or the clearest one of the first role.
+function headToOpen() {
+    const [first] = current().findings || [];
+    const found = first && headOfFinding(first);
+    if (found) return { ...found, row: first.query };
+    let best = largestEffect();
     for (const one of best ? [] : headsOf(current(), state.kind)) {
         const role = roleOf(one.tensor, one.head);
         const rank = role ? Object.keys(CLAUSES).indexOf(role.score) : Infinity;
         const better = rank < best?.rank || (rank === best?.rank && role.value > best.value);
         if (role && (!best || better)) best = { ...one, rank, value: role.value };
     }
-    if (best) Object.assign(state, { layer: best.layer, head: best.head });
+    return best || headsOf(current(), state.kind)[0];
 }
+
+function openHead() {
+    settle();
+    const best = headToOpen();
+    if (best.row !== undefined) current().opensAt = best.row;
+    Object.assign(state, { kind: best.tensor.kind, layer: best.layer, head: best.head });
+    current().openedHead = `${state.layer} ${state.head}`;
+}
+
+// Is the selected head the one that the text opens, which a sentence remembers?
+function isOpenedHead() {
+    const { layer, head } = state.lesson || current().openedHead ? usual : headToOpen();
+    current().openedHead ??= `${layer} ${head}`;
+    return current().openedHead === `${state.layer} ${state.head}`;
+}
+
+// Is the page as it opened: with its head, and without a selected word?
+const isOpened = () => state.row === null && !state.kept && isOpenedHead();
 
 // Limit the state to heads, rows and texts of the page.
 function settle() {
@@ -342,8 +372,7 @@ function settle() {
     document.body.classList.toggle('is-present', isPresenting());
     document.body.classList.toggle('projects', isProjecting());
     byId('present').setAttribute('aria-pressed', isLarge());
-    for (const part of byId('right').children) part.hidden = !predicts(); // and features.js
-    byId('right').hidden = !hasRight();
+    byId('right').hidden = byId('layers').hidden = !predicts();
     byId('workbench').classList.toggle('without-right', !hasRight());
 }
 
@@ -369,7 +398,6 @@ function draw(remember = true) {
     } else {
         drawScreens();
         shownScreen().draw(); // first: reading its width after other changes forces a layout
-        drawChips();
         drawFooter();
     }
     drawTop();
@@ -380,13 +408,29 @@ function draw(remember = true) {
 }
 
 function drawMatrix() {
+    drawHeadline();
+    drawCompare();
+    drawWords();
+    drawSwitches();
+    drawEffect();
     drawMiddle();
-    drawRoles();
+    drawForms();
     drawHeads();
-    drawRun();
+    drawRoles();
     drawWhy();
     highlightMatrix(currentCell());
     byId('stage').replaceChildren(views.stage);
+}
+
+// What follows the pointer is drawn once a frame.
+let following = 0;
+function drawRowSoon(row) {
+    cancelAnimationFrame(following);
+    following = requestAnimationFrame(() => {
+        if (shownScreen() !== SCREENS[0] || state.lesson) return;
+        drawArcs(row);
+        if (showsStrips()) highlightHeadRows(row);
+    });
 }
 
 function highlightMatrix(cell) {
@@ -401,27 +445,36 @@ function highlightMatrix(cell) {
     const row = Math.min(cell.row, shownTensor().rowCount - 1); // text A may have more rows
     drawPrediction(row);
     drawFeatures(row);
+    highlightChips(cell);
+    drawRowSoon(row);
 }
 
 addScreen({
     ...{ name: 'matrix', title: 'Matrix', key: 'm' },
     parts: [
-        ...['said', 'left', 'middle', 'right', 'source-name', 'source', 'chips'],
-        ...['legend', 'command'],
+        ...['head', 'notes', 'headline', 'finding', 'compare-row', 'pinned', 'words', 'arcs'],
+        ...['says', 'what-if', 'effect', 'middle', 'beside', 'command'],
     ],
     draw: drawMatrix,
     highlight: highlightMatrix,
     trial: () => (fold && !isTried(fold) ? fold : null),
     tried: lightFold,
     focus: () => views.matrix.over.focus(),
-    keys: { Enter: () => openWhy(currentCell()), Backspace: () => live.engine && undo() },
+    address: { form: [({ form }) => form, (text) => ({ form: text in FORMS ? text : 'maps' })] },
+    keys: {
+        c: toggleCompare,
+        Enter: () => openWhy(currentCell()), Backspace: () => live.engine && undo() },
 });
 
 // Change the state and draw.
 function set(changes) {
     if ('sentence' in changes || 'kind' in changes) changes = { kept: null, ...changes };
     if ('sentence' in changes) changes = { slide: 0, ...changes };
+    const isOther = 'sentence' in changes && !('layer' in changes) && !pinned && isOpened();
+    const opens = isOther || changes.isNamed === false; // by the address
     Object.assign(state, changes);
+    state.sentence = clamp(state.sentence, 0, sentences.length - 1);
+    if (opens && !state.lesson) openHead();
     draw();
 }
 
@@ -462,7 +515,7 @@ function drawTop() {
 // --- the footer --------------------------------------------------------------------------------
 
 function drawFooter() {
-    const [tensor, head] = shownMatrix();
+    const [tensor, head] = drawnMatrix();
     const tones = tonesOf(tensor, head);
     const tone = tones(firstShown(tensor));
     const rows = look.range === 'row' && !tensor.isDifference && !tensor.isAttention;
@@ -477,25 +530,23 @@ function drawFooter() {
     const key = (is, className, words) =>
         is && element('span', [element('i', '', className), words], 'key');
     const { matrix } = views;
-    const induction = phone.matches ? 'perfect induction'
-        : 'where a perfect induction head attends';
-    const predicts = matrix && current().nextTokens && !current().masks;
-    const texts = comparesTexts() && `A: ${pinned.name()} · B: ${current().name()}`;
+    const changes = showsChange() && matrix?.before;
+    const than = comparesTexts() ? 'in A' : 'before';
+    const note = changes || tone.scale !== 'linear' ? '' : numbersNote(tensor);
     byId('legend').replaceChildren(...[
-        texts && element('span', `${matrix ? 'change = B − A · ' : ''}${texts}`, 'compared'),
-        ...[element('span', name), element('span', ends[0])],
+        element('span', name), element('span', ends[0]),
         ...[canvasOfCells(colours, element('canvas', '', 'ramp')), element('span', ends[1])],
         tone.scale !== 'linear' && element('b', scaleWords(tone.scale)),
-        buttonFor(() => set({ scale: other }), scaleWords(other), 'link', { title }),
-        key(matrix?.marks.length, tensor.isDifference ? 'frame change' : 'frame', induction),
+        buttonFor(() => set({ scale: other }), other === 'sqrt' ? '√ scale' : 'linear', 'link',
+            { title }),
+        key(matrix?.marks.length, tensor.isDifference ? 'frame change' : 'frame',
+            'perfect induction'),
         key(matrix?.cells.levels.includes(0), 'hatch', tensor.isMixer ? 'later tokens' : 'masked'),
-        numbersNote(tensor) && element('span', numbersNote(tensor), 'quiet'),
-        key(predicts, 'bit', 'stronger bar: more surprising'),
-        key(pinned && matrix, 'dashed', comparesTexts() ? 'A' : 'pinned run'),
-        ...notesOf(tensor).map((note) => element('span', note, 'note')),
+        key(changes, 'less', 'less'), key(changes, 'more', `more than ${than}`),
+        key(changes && matrix.opens, 'hatch', `corner: masked ${than}`),
+        note && element('span', note, 'quiet'),
+        ...notesOf(tensor).map((one) => element('span', one, 'note')),
     ].filter(Boolean));
-    if (phone.matches) byId('stage').after(byId('legend'));
-    else document.querySelector('footer').prepend(byId('legend'));
 }
 
 function wordOf(tensor) {

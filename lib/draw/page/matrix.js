@@ -1,10 +1,15 @@
 // A head as cells with labels. The mouse, touch and arrow keys move over it; a cell can be kept.
 
-const CELL_MOST = 64;
-const CELL_USUAL = 40; // at most on paper, and of matrices that are not square
-const CELL_NUMBER = 24; // smaller cells show no numbers: in a low window, too, cells have this size
+const CELL_USUAL = 40; // the largest width of cells whose columns are no keys
+const CELL_NUMBER = 27; // narrower cells show no numbers,
+const ROW_NUMBER = 14; // nor do lower rows
+const ROW_LEAST = 15;
+const ROW_MOST = 76;
+const ROWS_MANY = 18; // matrices with more rows have rows of at least ROW_LEAST_OF_MANY
+const ROW_LEAST_OF_MANY = 11;
 const NUMBER_LEAST = 0.005;
-const NUMBER_SIZE = 11; // of the letters of numbers
+const NUMBER_SIZE = 11; // the smallest letters of numbers,
+const NUMBER_MOST = 15; // and the largest, but in a presentation
 const LABEL_LEAST = 10; // smaller cells have every nth label
 const CANVAS_MOST = 4000;
 const PLACES_COLUMNS = 10; // more columns are too narrow for all decimals
@@ -19,12 +24,13 @@ function cellSize(room, count, most) {
 
 class MatrixView {
     // `room`: the width to fill. `options`: marks (cells with a frame), compact (for a phone),
-    // high (the height to fill), least and most (sizes of a cell), grows (letters grow with the
-    // cells), places (decimals of all numbers, for which few columns are wide enough), size and
-    // letters (of labels, and of numbers at least), explains (Enter does, a key of the screen), and
-    // callbacks point(cell) and keep(cell).
+    // high (the height to fill), most (the largest size of cells that are square, instead), before
+    // (the change of a cell by its row and column, or null), grows (letters grow with the cells),
+    // places (decimals of all numbers, for which few columns are wide enough), size and letters (of
+    // labels, and of numbers at least), explains (Enter does, a key of the screen), and callbacks
+    // point(cell) and keep(cell).
     constructor(parent, tensor, index, room, options = {}) {
-        const usual = { marks: [], high: Infinity, least: 0, most: CELL_MOST, size: TEXT_SIZE };
+        const usual = { marks: [], high: Infinity, before: null, size: TEXT_SIZE };
         Object.assign(this, usual, { letters: NUMBER_SIZE, tensor, index }, options);
         this.first = firstShown(tensor);
         this.leftmost = firstColumn(tensor);
@@ -37,36 +43,46 @@ class MatrixView {
         this.draw();
     }
 
+    // Cells of attention are as wide as the room allows, and as high as the window leaves; names of
+    // columns lie flat where they fit, else they stand upright.
     measure(room) {
         const { tensor, compact } = this;
         const square = tensor.columns === 'key';
         const named = tensor.labels('column') !== null;
         const [narrow, wide] = isCross(tensor) ? [96, 13] : [43, 7.4]; // two words or one
         // the names of the axes are as large as the numbers
-        const [wideAxes, highAxes] = [56, 52].map((one) => (one * this.letters) / NUMBER_SIZE);
+        const [wideAxes, highAxes] = [56, 34].map((one) => (one * this.letters) / NUMBER_SIZE);
         const labels = this.widestLabel('row') + 9;
         this.left = compact ? narrow : clamp(labels, wideAxes, wide * this.size);
-        const widest = this.widestLabel('column') * (compact ? 1 : Math.SQRT1_2);
-        const limits = compact ? [46, 60] : [highAxes, 6.5 * this.size];
-        this.top = named ? clamp(Math.ceil(widest) + 14, ...limits) : this.size + 7;
-        const slanted = named && !square && !compact ? 24 : 0; // of the last label
-        this.free = Math.max(room - this.left - slanted, 100);
+        this.free = Math.max(room - this.left - 2, 100);
         const most = Math.floor(CANVAS_MOST / 2);
         this.cells = levelsOf(tensor, this.index, most, Math.min(most, Math.floor(this.free)));
-        const high = (this.high - this.top) / this.cells.rows;
-        const largest = square ? clamp(high, this.least, this.most) : CELL_USUAL;
-        this.width = cellSize(this.free, this.cells.columns, largest);
-        this.height = square ? this.width : 24;
-        if (compact && square)
-            this.width = this.height = Math.floor(this.free / this.cells.columns) || 1;
-        if (this.cells.columns > PLACES_COLUMNS) this.places = undefined;
+        const { columns, rows } = this.cells;
+        const widest = this.widestLabel('column');
+        const isSquare = square && this.most; // of a lesson, and on paper
+        const high = (this.high - highAxes - this.size) / rows;
+        const usual = square ? Infinity : CELL_USUAL;
+        const largest = isSquare ? Math.min(Math.max(high, 8), this.most) : usual;
+        this.width = cellSize(this.free, columns, largest);
+        this.isUpright = named && widest + 6 > this.width;
+        const above = this.isUpright ? clamp(widest + 14, highAxes, 6.5 * this.size) : highAxes;
+        this.top = named ? Math.ceil(above) : this.size + 7;
+        this.height = isSquare ? this.width : square ? this.heightOf(rows) : 24;
+        if (square && !isSquare) this.left = room - 2 - this.width * columns; // what is left over
+        if (columns > PLACES_COLUMNS) this.places = undefined;
         if (this.places !== undefined) this.fitNumbers();
         this.named = named;
-        this.across = this.left + this.width * this.cells.columns;
-        this.down = this.top + this.height * this.cells.rows;
-        // slanted labels extend beyond the last cell
-        const beyond = clamp(this.top - 7 - this.width / 2, 24, Math.max(24, room - this.across));
-        this.reach = this.across + (named && !compact ? beyond : 2);
+        this.across = this.left + this.width * columns;
+        this.down = this.top + this.height * rows;
+        this.reach = this.across + 2;
+    }
+
+    heightOf(rows) {
+        const least = rows > ROWS_MANY ? ROW_LEAST_OF_MANY : ROW_LEAST;
+        if (this.compact) return Math.max(Math.floor(this.width), rows > ROWS_MANY ? 12 : 30);
+        const room = (this.high - this.top) / rows;
+        const most = Math.min(this.width, this.grows ? Infinity : ROW_MOST);
+        return Math.floor(clamp(room, least, Math.max(least, most)));
     }
 
     // Cells as wide as their numbers; whole numbers have no decimals.
@@ -155,6 +171,7 @@ class MatrixView {
         context.lineWidth = 1;
         context.strokeRect(box.x - 0.5, box.y - 0.5, box.width + 1, box.height + 1);
         this.drawNumbers();
+        if (this.before) this.drawChanges();
         this.drawSecond();
         this.drawMarks();
         if (this.point !== hover) this.show(null, null); // else highlight() shows labels
@@ -174,32 +191,106 @@ class MatrixView {
         context.globalAlpha = 1;
     }
 
+    // Do cells have numbers: is each of one number, and large enough?
+    get areNumbered() {
+        const { width, height, cells, letters, places } = this;
+        const isRoomy = width >= Math.max(CELL_NUMBER, 1.7 * letters) && height >= ROW_NUMBER;
+        const isWhole = cells.rowStep === 1 && cells.columnStep === 1;
+        return isWhole && (isRoomy || places !== undefined);
+    }
+
+    numberSize() {
+        const { tensor, letters } = this;
+        const share = tensor.isAttention ? 0.4 : 0.28;
+        const size = Math.max(letters, share * Math.min(this.width, this.height));
+        const most = Math.max(letters, NUMBER_MOST);
+        return this.grows || this.places !== undefined ? size : Math.min(size, most);
+    }
+
     // Cells without a number are below NUMBER_LEAST, as the legend says; masked cells are hatched.
     drawNumbers() {
-        const { tensor, cells, context, letters } = this;
-        const least = this.places === undefined ? Math.max(CELL_NUMBER, 1.7 * letters) : 0;
-        if (Math.min(this.width, this.height) < least) return;
-        if (cells.rowStep > 1 || cells.columnStep > 1) return;
-        this.hasNumbers = true;
+        const { tensor, cells, context } = this;
+        if (!this.areNumbered) return;
         context.textAlign = 'center';
         context.textBaseline = 'middle';
-        const isPlain = tensor.isAttention && !tensor.isDifference;
-        const share = this.grows && tensor.isAttention ? (isPlain ? 0.4 : 0.47) : 0.28;
-        const size = Math.max(letters, share * Math.min(this.width, this.height));
-        context.font = font(isPlain || this.places !== undefined ? size : 0.95 * size);
+        context.font = font(this.numberSize());
         for (let row = 0; row < cells.rows; row++)
             for (let column = 0; column < cells.columns; column++) {
                 const level = cells.levels[row * cells.columns + column];
-                const value = tensor.at(this.index, row + this.first, column + this.leftmost);
+                const [at, key] = [row + this.first, column + this.leftmost];
+                const value = tensor.at(this.index, at, key);
                 const isSmall = this.places === undefined && Math.abs(value) < NUMBER_LEAST;
                 if (!level || isSmall) continue;
+                const shift = this.hasChange(at, key) ? this.changeShift() : [0, 0];
                 context.fillStyle = inkOn(cells.ramp[level]);
                 context.fillText(
                     this.textOf(value),
-                    this.left + this.width * (column + 0.5),
-                    this.top + this.height * (row + 0.5) + 0.5,
+                    this.left + this.width * (column + 0.5) - shift[0],
+                    this.top + this.height * (row + 0.5) + 0.5 - shift[1],
                 );
             }
+    }
+
+    hasChange(row, column) {
+        return this.before && Math.abs(this.before(row, column).by) >= CHANGE_LEAST;
+    }
+
+    // Number and change are beside each other or, in narrow cells, below each other; null: there is
+    // room for the number alone.
+    changeShift() {
+        const size = this.numberSize();
+        if (this.width >= 5.2 * size) return [1.2 * size, 0];
+        return this.height >= 2.6 * size ? [0, 0.55 * size] : [0, 0];
+    }
+
+    // Frames of weights that became larger or smaller, with the change where there is room; corners
+    // of cells that were masked.
+    drawChanges() {
+        const { context, tensor, cells } = this;
+        if (cells.rowStep > 1 || cells.columnStep > 1) return;
+        const { width, height } = this;
+        for (let row = this.first; row < tensor.rowCount; row++)
+            for (let column = this.leftmost; column < tensor.columnCount; column++) {
+                const { by, wasMasked } = this.before(row, column);
+                const isHidden = Number.isNaN(tensor.at(this.index, row, column));
+                const { x, y } = this.placeOf({ row, column });
+                if (wasMasked && !isHidden) this.drawCorner(x + width, y);
+                this.opens ||= wasMasked && !isHidden;
+                if (Math.abs(by) < CHANGE_LEAST) continue;
+                context.strokeStyle = variable(by < 0 ? '--mark' : '--accent');
+                context.lineWidth = Math.min(2.5, width / 5, height / 5);
+                context.strokeRect(x + 1.5, y + 1.5, width - 3.5, height - 3.5);
+                if (this.areNumbered) this.writeChange(by, row, column, isHidden);
+            }
+    }
+
+    writeChange(by, row, column, isHidden) {
+        const { context, cells } = this;
+        const [right, down] = this.changeShift();
+        const value = this.tensor.at(this.index, row, column);
+        const isAlone = isHidden || Math.abs(value) < NUMBER_LEAST;
+        if (!isAlone && !right && !down) return;
+        const { x, y } = this.placeOf({ row, column });
+        const level = cells.levels[(row - this.first) * cells.columns + column - this.leftmost];
+        context.fillStyle = isHidden ? variable('--mark-text') : inkOn(cells.ramp[level]);
+        context.font = font(0.8 * this.numberSize());
+        const [across, below] = isAlone ? [0, 0] : [right, down];
+        context.fillText(signedText(by, 2).replace('0.', '.'), x + this.width / 2 + across,
+            y + this.height / 2 + 0.5 + below);
+    }
+
+    // Hatched, as the cell was.
+    drawCorner(right, top) {
+        const { context } = this;
+        const size = Math.min(14, this.width / 2, this.height / 2);
+        context.save();
+        context.beginPath();
+        context.moveTo(right - size, top);
+        context.lineTo(right - 1, top);
+        context.lineTo(right - 1, top + size);
+        context.clip();
+        hatch(context, { x: right - size, y: top, width: size, height: size });
+        context.restore();
     }
 
     // Lines between the texts of a pair.
@@ -273,9 +364,8 @@ class MatrixView {
                 top + height * (i + 0.5)),
         });
         const high = named ? clamp(width, 11, this.size) : this.letters;
-        const pitch = width * (compact ? 1 : Math.SQRT1_2);
         put(cells.columns, this.leftmost, cells.columnStep, bold, {
-            size: high, every: named ? nth(pitch, high) : Math.ceil(30 / width),
+            size: high, every: named ? nth(width, high) : Math.ceil(30 / width),
             write: (at, i) => this.columnLabel(context, at, left + width * (i + 0.5), high),
         });
         if (named) this.drawAxes(context);
@@ -284,12 +374,10 @@ class MatrixView {
     columnLabel(context, column, x, size) {
         const text = this.tensor.label('column', column);
         context.save();
-        context.translate(x, this.top - (this.named ? 6 : Math.max(6, size / 2)));
-        context.textAlign = this.named ? 'left' : 'center';
-        if (this.named) context.rotate(this.compact ? -Math.PI / 2 : -Math.PI / 4);
-        const slanted = Math.min(this.top - 12, this.reach - 5 - x) * Math.SQRT2;
-        const room = this.compact ? this.top - 8 : slanted;
-        context.fillText(this.named ? shortened(text, room, size) : text, 0, 0);
+        context.translate(x, this.top - (this.named ? 9 : Math.max(6, size / 2)));
+        context.textAlign = this.isUpright ? 'left' : 'center';
+        if (this.isUpright) context.rotate(-Math.PI / 2);
+        context.fillText(this.isUpright ? shortened(text, this.top - 12, size) : text, 0, 0);
         context.restore();
     }
 
@@ -344,7 +432,8 @@ function cellText(tensor, value, width) {
     }
     if (tensor.isAttention && Math.abs(value) <= 1) {
         const text = Math.abs(value).toFixed(2);
-        const short = text === '1.00' ? '1.0' : text.slice(1);
+        const isNearly = text === '1.00' && Math.abs(value) < 0.99995;
+        const short = isNearly ? '> .99' : text === '1.00' ? '1.0' : text.slice(1);
         return tensor.isDifference ? `${value < 0 ? '−' : '+'}${short}` : short;
     }
     const digits = width < 38 ? 2 : 3;

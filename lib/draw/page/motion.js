@@ -393,7 +393,7 @@ const MOTION_KEYS = {
 
 addScreen({
     ...{ name: 'motion', title: 'Motion', key: 'v' },
-    parts: ['motion', 'chips'],
+    parts: ['motion', 'head', 'words'],
     state: { at: 0 },
     address: {
         at: [({ at, lesson }) => (at && !lesson ? Number(at.toFixed(3)) : ''),
@@ -405,8 +405,14 @@ addScreen({
         const isOfModel = isHead && !current().files;
         return Boolean(isOfModel && first.row_labels !== 'words' && first.labels('row'));
     },
-    draw: drawMotion,
-    highlight: () => motion.row !== motionRow() && drawMotion(),
+    draw() {
+        drawWords();
+        drawMotion();
+    },
+    highlight(cell) {
+        highlightChips(cell);
+        if (motion.row !== motionRow()) drawMotion();
+    },
     focus: () => byId('play').focus(),
     enter: enterMotion,
     leave: stopMotion,

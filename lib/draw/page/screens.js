@@ -56,13 +56,10 @@ function drawScreens() {
         for (const id of one.parts)
             byId(id).classList.toggle('gone', !screen.parts.includes(id));
     }
-    const box = byId('screens');
-    const home = isPresenting() ? document.querySelector('.tools') : byId('tokens');
-    if (box.parentElement !== home) home.prepend(box);
     const entries = screensOfText().map(({ name, title, key }) => {
         return [name, title, { id: `screen-${name}`, title: `${title} (${key})` }];
     });
-    drawSegments(box, entries, screen.name, (name) => goTo({ name }));
+    drawSegments(byId('screens'), entries, screen.name, (name) => goTo({ name }));
 }
 
 // What a key does on the screen, or opens another one.

@@ -41,9 +41,9 @@ function storedNext() {
 
 function engineNext(ids) {
     const { t, k, seed, from } = state.write;
-    const run = runNow();
+    const run = runNow(ids);
     const draws = { t, k, seed, index: Math.max(0, ids.length - from) };
-    const request = { ...requestOf(run), added: ids, ...draws };
+    const request = { ...requestOf(run), ...draws };
     const next = JSON.parse(live.engine.next(run.text, request));
     for (const one of [...next.likely, next.drawn]) one.share = Math.exp(one.logprob);
     return next;
@@ -69,7 +69,7 @@ function trialAfter(ids, next = null) {
     if (!live.engine) return trialAtRow(current(), selectedRow());
     if (writing.trials.has(key)) return writing.trials.get(key);
     const { likely, words, weights = [], source_weights: ofSource = [] } = next || engineNext(ids);
-    const run = { ...runNow(), added: ids };
+    const run = runNow(ids);
     const ask = (at) => {
         const isSource = at < ofSource.length;
         const word = isSource ? at : at - ofSource.length;
@@ -185,6 +185,13 @@ function drawUsed(looked = writing.looked) {
 }
 
 // --- drawing -----------------------------------------------------------------------------------
+
+// A word with room for a number below it; a button if it does something.
+function wordElement(label, className = 'word', attributes = {}, act = null) {
+    if (!act) return element('span', [shown(label), element('i')], className, attributes);
+    const number = element('i', '', '', { 'aria-hidden': true });
+    return buttonFor(act, [shown(label), number], className, attributes);
+}
 
 function putWords(box, labels, make) {
     const words = labels.flatMap((label, at) =>
@@ -360,7 +367,7 @@ function drawWriting() {
 function appendBarOf(name) {
     const { masks, opens, labels, classes } = current();
     const row = predictedRow(currentCell().row);
-    if (classes || (!masks && row !== opens)) return;
+    if (classes || (!masks && (row !== opens || !canGrow()))) return;
     if (!masks) {
         findNext();
         return append(writing.next.likely.find((one) => one.name === name));
@@ -394,7 +401,7 @@ function readWrite(text) {
 addScreen({
     ...{ name: 'write', title: 'Write', key: 'g' },
     parts: ['writing'],
-    isAvailable: () => Boolean(shownTensor()) && predicts() && !current().masks,
+    isAvailable: () => Boolean(shownTensor()) && predicts() && !current().masks && canGrow(),
     draw: drawWriting,
     highlight: drawWriting,
     focus: () => byId('written').focus(), // not a button, which would take Space and Enter

@@ -29,7 +29,8 @@ const NAMES = new Set(
 // English words in the texts and names of a page, without tokens and commands.
 async function englishOf(page) {
     const texts = await page.evaluate(() => {
-        const tokens = `script, style, noscript, code, svg, [translate="no"], #title, #plain, .chip span, #pair,
+        const tokens = `script, style, noscript, code, svg,
+            [translate="no"]:not(#headline, #finding, #effect), #title, #plain, #pair,
             #bars .name, #layer-rows td, #numbers th, #why tbody th, .why-head b,
             #why .bar .name > *, #scores dt, option:not([value=""])`;
         const found = [];
@@ -97,13 +98,15 @@ await test('an address with ?lang=zh is Chinese; lists and names of heads on a p
             same('zh', await page.evaluate(() => document.documentElement.lang));
             await page.click('.thumb[data-head="0.1"]');
             same('L0·H1 前一词元', await page.innerText('#head-title'));
+            await page.click('#scores summary');
             const roles = await page.innerText('#roles');
             yes(/L0·H2\s*、\s*L0·H3/.test(roles), roles);
-            await page.click('#screen-text');
-            await page.click('#light-flow');
-            const said = await page.innerText('#reading-said');
-            yes(/所含的信息有 \d+ % 来自“/.test(said), said);
-            for (const screen of ['matrix', 'text', 'motion', 'write']) {
+            same('在“cabinet”之后，模型说“are” > 99.9 %', await page.innerText('#headline'));
+            same(
+                '头 L1·H3 回看“keys”（94 %）。 如果“cabinet”看不到“keys”，模型会说“is”（99.9 %）。',
+                await page.innerText('#finding'),
+            );
+            for (const screen of ['matrix', 'motion', 'write']) {
                 await page.click(`#screen-${screen}`);
                 yes(!(await page.innerText('main')).includes('的的'), screen);
             }
@@ -127,10 +130,9 @@ await test('no text of a page in Chinese is English', () =>
                 'sentence=1&pin=0&scale=sqrt',
                 'sentence=1&pin=0&show=context',
                 'present=1',
-                'screen=text&token=9',
-                'screen=text&light=layer&pin=h0.2',
-                'screen=text&light=flow&token=9',
-                'screen=text&sentence=1&pin=0&head=1.3',
+                'token=9',
+                'form=rows&token=9',
+                'sentence=1&pin=0&head=1.3',
             ]) {
                 await go(page, hash);
                 const folds = await page.locator('#why summary:visible').all();
@@ -166,8 +168,6 @@ await test('pages of other models and without explanations are Chinese, too', as
             writePage(...words),
             async (page) => {
                 await onlyChinese(page, words.join(' '));
-                await go(page, 'screen=text');
-                await onlyChinese(page, `${words.join(' ')}: text`);
                 await go(page, 'cell=1,1&why=1');
                 await onlyChinese(page, `${words.join(' ')}: why`);
                 await go(page, 'sentence=1&pin=0');
@@ -192,12 +192,6 @@ await test('tokens that are words of the page stay in Chinese, too', () =>
             await page.click('.chip[data-at="0"]');
             yes((await page.innerText('#follows')).includes('“key”'), 'another token');
             yes((await page.innerText('#pair')).startsWith('key → '), await page.innerText('#pair'));
-            await go(page, 'screen=text&token=0');
-            const words = await page.$$eval('#panes .word', (all) =>
-                all.map((one) => one.firstChild.data),
-            );
-            same(chips, words);
-            same('“key”关注哪里', await page.innerText('#reading-title'));
         },
         CHINESE,
     ));

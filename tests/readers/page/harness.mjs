@@ -252,7 +252,13 @@ export function go(page, hash) {
     return inTime(page.evaluate(follow, hash), `#${hash}`);
 }
 
-export const percent = (share) => (share < 0.0005 ? '< 0.1 %' : `${(100 * share).toFixed(1)} %`);
+export const percent = (share) => {
+    if (share < 0.0005) return '< 0.1 %';
+    return share > 0.999 && share < 1 ? '> 99.9 %' : `${(100 * share).toFixed(1)} %`;
+};
+// A share in the head of the page.
+export const roundShare = (share) =>
+    share >= 0.995 || share < 0.0095 ? percent(share) : `${(100 * share).toFixed(0)} %`;
 export const plain = (text) => {
     const shown = text.replaceAll(' ', '␣').replaceAll('\n', '↵');
     return shown.length > 1 ? shown.replace(/^␣/, '') : shown;

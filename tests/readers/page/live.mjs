@@ -18,6 +18,7 @@ import {
     json,
     open,
     pass,
+    percent,
     plain,
     pointsWithout,
     quiet,
@@ -326,10 +327,10 @@ if (write()) {
                 same('door', (await bars(page))[0][0].replace('␣', ''));
                 await showHead(page, '0.1');
                 await anew(page, () => page.keyboard.press('x'));
-                const text = await page.innerText('#roles');
-                yes(text.startsWith('Without L0·H1 ✕, '), text);
-                yes(text.includes('are no longer induction heads: 0.74 → '), text);
-                yes((await page.innerText('#pinned')).includes('all heads on, attention temperature 1'));
+                const text = await page.innerText('#effect');
+                yes(/^Before → now the prediction changes: “door” 86 % → “red” \d+ %/.test(text), text);
+                same('without L0·H1', await page.innerText('#heads-on [aria-pressed="true"]'));
+                yes((await page.innerText('#headline')).includes('“door” 86 %'), 'another headline');
                 const [off] = [json('-s', REPEAT, '--ablate', '0.1')].flat();
                 await showHead(page, '1.1');
                 const found = (await readTable(page)).map((row) => row.map((one) => Number(one)));
@@ -357,7 +358,7 @@ if (write()) {
                 same((distance / pinned.length).toFixed(2).replace(/^0/, ''), disc.trim());
                 same(0, await page.locator('.head:has([data-head="0.1"]) .disc').count());
                 same('Pin this run', (await page.innerText('#pin')).trim());
-                await anew(page, () => page.click('#all-on'));
+                await anew(page, () => page.click('#reset'));
                 same(before, await weights(page, 1, 1));
                 same('Pin as baseline', (await page.innerText('#pin')).trim());
                 same('', await page.innerText('#pinned'));
@@ -367,7 +368,7 @@ if (write()) {
                 same('x switches one off', await page.innerText('#grid-hint')); // no disc is shown
                 await anew(page, () => page.click('.head:has([data-head="0.1"]) .power'));
                 same('disc: mean change of its weights', await page.innerText('#grid-hint'));
-                await anew(page, () => page.click('#all-on'));
+                await anew(page, () => page.click('#reset'));
                 same('Unpin', (await page.innerText('#pin')).trim()); // pinned by hand
                 const changes = await page.locator('#bars .change').allInnerTexts();
                 same(['0.0 pt'], [...new Set(changes)]);
@@ -400,16 +401,17 @@ if (write()) {
                 yes(found.some(([name]) => name === was && was !== is), `${was} is not compared`);
                 const shares = found.map(([, share]) => Number(share.replace(/[^0-9.]/g, '')));
                 same([...shares].sort((a, b) => b - a), shares);
-                const roles = await page.innerText('#roles');
-                yes(roles.includes(`. Next token: ${plain(was)} → ${plain(is)}.`), roles);
+                const effect = await page.innerText('#effect');
+                yes(/the prediction changes: “.*” .* → “/.test(effect), effect);
+                yes(effect.includes(`“${plain(was)}”`) && effect.includes(`“${plain(is)}”`), effect);
                 const title = await page.innerText('#head-title');
                 same('L1·H3 off: only its output is removed', title);
                 await page.keyboard.press('p');
                 same('L1·H3 off', await page.innerText('#head-title'));
                 await page.keyboard.press('p');
-                await anew(page, () => page.click('#all-on'));
-                const all = await page.innerText('#roles');
-                yes(!all.includes('Next token'), all);
+                await anew(page, () => page.click('#reset'));
+                const all = await page.innerText('#effect');
+                yes(!all.includes('prediction'), all);
             },
             WIDE,
         ));
@@ -432,21 +434,21 @@ if (write()) {
                 await page.keyboard.press('Enter');
                 yes(await focus('.over'), 'the skip link does not lead to the matrix');
                 same(text, await page.inputValue('#text'));
-                yes((await page.innerText('#roles')).startsWith('Without L0·H1 ✕'), 'it is on');
-                yes(await page.isVisible('#pinned .pin-name'), 'nothing is pinned');
+                same('without L0·H1', await page.innerText('#heads-on [aria-pressed="true"]'));
+                yes((await page.innerText('#effect')).startsWith('Before → now'), 'nothing is compared');
                 for (const key of ['x', 's', '[', 'ArrowUp']) {
                     const before = await cell();
                     await (key === 'x' ? anew(page, () => page.keyboard.press('x')) : page.keyboard.press(key));
                     yes(await focus('#stage .over'), `${key} loses the focus`);
                     if (key === 'ArrowUp') yes(before !== (await cell()), 'no other cell');
                 }
-                await page.click('#all-on');
+                await page.click('#reset');
                 await type(page, REPEAT);
                 await showHead(page, '1.3');
-                await page.focus('#roles [data-head="1.1"]');
+                await page.focus('.thumb[data-head="1.1"]');
                 await anew(page, () => page.keyboard.press('x'));
-                same('off: L1·H1', await page.innerText('#off-note'));
-                yes(await focus('#roles .off[data-head="1.1"]'), 'x loses the focus');
+                same('without L1·H1', await page.innerText('#heads-on [aria-pressed="true"]'));
+                yes(await focus('.thumb[data-head="1.1"]'), 'x loses the focus');
             },
             WIDE,
         ));
@@ -458,7 +460,7 @@ if (write()) {
                 await started(page);
                 same('', await page.innerText('#grid-hint'));
                 await anew(page, () => page.tap('.head:has([data-head="0.1"]) .power'));
-                yes((await page.innerText('#roles')).startsWith('Without L0·H1 ✕, '), 'it is on');
+                yes((await page.innerText('#effect')).startsWith('Before → now'), 'it is on');
             },
             { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
         ));
@@ -481,12 +483,95 @@ if (write()) {
         withPage(path, async (page) => {
             await started(page);
             await anew(page, () => page.fill('#t', '2'));
-            const [one] = [json('-s', REPEAT, '--attention-temperature', '2')].flat();
-            same(causal(one.tensors['h.0.weights'][3]), await weights(page, 0, 3));
+            const [was, one] = [[], ['--attention-temperature', '2']].map((words) =>
+                json('-s', REPEAT, ...words).tensors['h.0.weights'][3]);
+            (await weights(page, 0, 3)).forEach((row, at) =>
+                row.slice(0, at + 1).forEach((cell, key) => {
+                    const by = one[at][key] - was[at][key];
+                    yes(Math.abs(Number(cell) - by) < 1e-6, `${at} ${key}: ${cell}, ${by}`);
+                }),
+            );
             await page.keyboard.press('e');
-            const line = await page.innerText('#export code');
+            const line = await page.locator('#export code').last().innerText();
             yes(line.includes('--attention-temperature 2'), line);
         }));
+
+    await test('each switch has the numbers of its option, is in the address, and Reset restores', () =>
+        withPage(
+            path,
+            async (page) => {
+                const text = 'The keys to the cabinet';
+                const tableOf = (...options) => json('-s', text, ...options).tensors['h.1.weights'][3];
+                const likely = (...options) => {
+                    const logits = json('-s', text, '--show', 'logits', ...options).tensors.logits.at(-1);
+                    const sum = logits.reduce((all, one) => all + Math.exp(one), 0);
+                    return percent(Math.exp(Math.max(...logits)) / sum);
+                };
+                await started(page);
+                await type(page, text);
+                const [before, usual] = [tableOf(), await bars(page)];
+                const turn = async (name) => {
+                    if (name === 't') return page.fill('#t', '4');
+                    return page.click(name === '1-3' ? '#heads-1-3' : `#switch-${name.replace(':', '-')}`);
+                };
+                for (const [name, ...options] of [
+                    ['4:1', '--knockout=4:1'],
+                    ['mask', '--without', 'mask'],
+                    ['scale', '--scale', 'none'],
+                    ['positions', '--without', 'positions'],
+                    ['t', '--attention-temperature', '4'],
+                    ['1-3', '--ablate', '1.3'],
+                ]) {
+                    await anew(page, () => turn(name));
+                    same(likely(...options), (await bars(page))[0][1], name);
+                    const now = tableOf(...options);
+                    const found = name === '1-3' ? [] : await readTable(page); // the changes
+                    found.forEach((row, query) =>
+                        row.forEach((cell, key) => {
+                            const by = (now[query][key] || 0) - (before[query][key] || 0);
+                            yes(Math.abs(Number(cell) - by) < 1e-6, `${name} ${query} ${key}: ${cell}, ${by}`);
+                        }),
+                    );
+                    yes((await page.innerText('#effect')).startsWith('Before → now'), `effect of ${name}`);
+                    await page.keyboard.press('e');
+                    const lines = await page.locator('#export code').allInnerTexts();
+                    const words = options.join(' ').replace('=', ' ');
+                    yes(lines.at(-1).includes(words), `${lines} have no ${words}`);
+                    await page.keyboard.press('Escape');
+                    const hash = await page.evaluate(() => location.hash);
+                    const [headline, effect] = [await page.innerText('#headline'), await page.innerText('#effect')];
+                    await page.reload();
+                    await settled(page, text);
+                    same(hash, await page.evaluate(() => location.hash), name);
+                    same([headline, effect], [await page.innerText('#headline'), await page.innerText('#effect')]);
+                    await anew(page, () => page.click('#reset'));
+                    same(usual, await bars(page), `Reset after ${name}`);
+                    yes((await page.innerText('#effect')).startsWith('Switch something off'), 'Reset');
+                    yes(!/off=|t=4/.test(await page.evaluate(() => location.hash)), 'the address');
+                }
+                await page.locator('#arcs .hit').first().dispatchEvent('click');
+                same('false', await page.getAttribute('#switch-4-1', 'aria-checked'));
+            },
+            WIDE,
+        ));
+
+    await test('an arrow of a translator is cut as by --edit', () => {
+        const file = join(scratch, 'cut.html');
+        const source = 'the small black cat sees a white cow';
+        execFileSync(attn, ['page', '-q', '--live', '-m', 'translate', '--source', source,
+            '<s> le petit chat noir voit', '-o', file]);
+        return withPage(file, async (page) => {
+            await settled(page, source);
+            await anew(page, () => page.click('.switch >> nth=0'));
+            same('L0·H0 compared with before', await page.innerText('#head-title'));
+            yes(/writes?|prediction/.test(await page.innerText('#effect')), 'no effect');
+            await page.keyboard.press('e');
+            const line = (await page.locator('#export code').allInnerTexts()).at(-1);
+            yes(line.includes('cross_masked[query='), line);
+            await page.keyboard.press('Escape');
+            yes(!(await page.locator('#switch-mask').count()), 'a mask that generating needs');
+        }, WIDE);
+    });
 
     await test('task 9: a link restores text, heads off, temperature, pin and view', async () => {
         const text = 'the dog sat and the dog';
@@ -494,7 +579,8 @@ if (write()) {
         let before = [];
         const state = async (page) => [
             await page.inputValue('#text'),
-            await page.innerText('#roles'),
+            await page.innerText('#headline'),
+            await page.innerText('#effect'),
             await page.innerText('#pinned'),
             await page.innerText('#t-value'),
             await page.innerText('#head-title'),
@@ -528,7 +614,7 @@ if (write()) {
                 await settled(page, text);
                 same(before, await state(page));
                 await anew(page, () => go(page, ''));
-                yes((await page.innerText('#roles')).startsWith('On this text '), 'heads are off');
+                yes((await page.innerText('#effect')).startsWith('Switch something off'), 'heads are off');
             },
             WIDE,
         );
@@ -553,7 +639,7 @@ if (write()) {
                 await showHead(page, '1.2');
                 await anew(page, () => page.keyboard.press('x'));
                 await page.waitForURL(/off=1.2/);
-                const shows = () => page.locator('#chips, #roles').allInnerTexts();
+                const shows = () => page.locator('#chips, #headline, #effect').allInnerTexts();
                 const before = await shows();
                 await page.reload();
                 await settled(page, 'the dog sat and the dog');
@@ -591,7 +677,8 @@ if (write()) {
                 const [[was]] = await bars(page);
                 await anew(page, () => page.keyboard.press('x'));
                 const [[is]] = fillsOf(text, 2, '--ablate', '0.1');
-                yes((await page.innerText('#roles')).includes(`Fill-in: ${was} → ${is}.`), is);
+                const effect = await page.innerText('#effect');
+                yes(effect.includes(`“${was}”`) && effect.includes(`“${is}”`), effect);
                 await page.click('#pin');
                 await page.click('#pin');
                 await shows('--ablate', '0.1');

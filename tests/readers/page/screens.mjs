@@ -1,15 +1,17 @@
-// Views of the workbench: the switch, and the text lit by its weights. Numbers are those of the
-// command that a page shows for its view.
+// The head of a page, with what stands out in its text; the switch of its views; the second form of
+// the heads.
 import { execFileSync } from 'node:child_process';
-import { dirname, join } from 'node:path';
-import process from 'node:process';
+import { join } from 'node:path';
 import {
     attn,
     attnJson,
+    bars,
     boxOf,
+    drawn,
     go,
     json,
-    percent,
+    plain,
+    roundShare,
     same,
     scratch,
     test,
@@ -26,38 +28,10 @@ const twelve = join(scratch, 'twelve-views');
 const SIXTY = Array.from({ length: 60 }, (_, i) => `w${i}`).join(' ');
 const sizes = 'n_layer=12,n_head=12,n_embd=48,n_positions=64';
 execFileSync(attn, ['init', '-q', '--shape', 'tiny', '--set', sizes, '-s', SIXTY, '-o', twelve]);
-const family = (name) => ['-m', join(process.env.ROOT, 'tests/references/golden-families', name)];
-const IDS = ['--ids', '1,4,2,0,3,1'];
 
-// The numbers of the lit words of each head that the page shows; null: masked.
-const lit = (page) =>
-    page.$$eval('#panes .words', (lines) =>
-        lines.map((line) =>
-            [...line.querySelectorAll('.word')].map((word) =>
-                /\d/.test(word.title)
-                    ? Number(word.title.split(' → ').at(-1).replace('−', '-'))
-                    : null,
-            ),
-        ),
-    );
 const pressed = (page, box) =>
     page.$$eval(`${box} [aria-pressed="true"]`, (all) => all.map((one) => one.innerText.trim()));
 const texts = (page, selector) => page.locator(selector).allInnerTexts();
-
-// What the commands of the page say, and the row of their only matrix.
-async function rowsOfCommands(page, row, cwd = scratch) {
-    await page.keyboard.press('e');
-    const commands = await texts(page, '#export-command code');
-    await page.keyboard.press('Escape');
-    return commands.map((command) => {
-        const words = `${command.replace('attn-cli', `'${attn}'`)} -q --format json`;
-        const { tensors } = JSON.parse(execFileSync('sh', ['-c', words], { cwd }));
-        const found = Object.values(tensors);
-        same(1, found.length, command);
-        const [only] = found;
-        return (only.length === 1 && only[0][0].length ? only[0] : only)[row];
-    });
-}
 
 function close(expected, found, what) {
     same(expected.length, found.length, what);
@@ -101,247 +75,99 @@ await test('features of the selected token are those of the command, also withou
 await test('keys and the switch change the view, which keeps text, query, layer and head', () =>
     withPage(path, async (page) => {
         await go(page, 'sentence=1&token=8&head=1.1');
-        await page.keyboard.press('t');
-        same(['Text'], await pressed(page, '#screens'));
-        same('Where “it” attends', await page.innerText('#reading-title'));
-        yes(!(await page.isVisible('#stage')) && !(await page.isVisible('#chips')), 'the matrix');
-        await page.keyboard.press('ArrowRight');
+        await page.keyboard.press('v');
+        same(['Motion'], await pressed(page, '#screens'));
+        yes(!(await page.isVisible('#stage')) && (await page.isVisible('#chips')), 'the matrix');
         await page.keyboard.press(']');
         const address = await page.evaluate(() => location.hash);
-        same('#sentence=1&screen=text&head=1.2&token=9', address);
+        yes(/sentence=1&screen=motion&head=1.2&token=8/.test(address), address);
         await page.keyboard.press('m');
-        same('was', (await page.locator('.chip[aria-pressed="true"]').innerText()).trim());
+        same('it', (await page.locator('.chip[aria-pressed="true"]').innerText()).trim());
         yes((await page.innerText('#head-title')).startsWith('L1·H2'), 'another head');
-        yes(!(await page.isVisible('#reading')), 'the text is in the matrix');
-        await page.click('#screen-text');
-        same('Where “was” attends', await page.innerText('#reading-title'));
+        yes(!(await page.isVisible('#motion')), 'the motion is in the matrix');
+        await page.click('#screen-write');
         await page.goBack();
         await page.goForward();
-        same(address, await page.evaluate(() => location.hash));
+        same(['Write'], await pressed(page, '#screens'));
         await page.reload();
-        same('Where “was” attends', await page.innerText('#reading-title'));
-        same(['was'], (await pressed(page, '#panes')).map((one) => one.split('\n')[0]));
+        same(['Write'], await pressed(page, '#screens'));
     }));
 
-await test('words show the weights of run, of a head, means of heads and attention rollout', async () => {
-    for (const [words, hash] of [
-        [['-s', TIRED], 'head=1.3&token=8'],
-        [['-m', 'cloze', 'The [MASK] sat on the mat'], 'head=0.2&token=2'],
-        [['-m', twelve, SIXTY], 'head=7.5&token=40'],
-        [[...family('gpt_oss'), ...IDS], 'head=1.1&token=4'],
-        [[...family('gemma3_text'), ...IDS], 'head=1.0&token=5'],
+// --- the head of the page --------------------------------------------------------------------------
+
+const fox = 'red fox green boat small lamp old door red fox green boat small lamp old';
+
+// The next token of a model at a row and its probability, by the program.
+function nextOf(model, text, row, ...options) {
+    const words = ['-m', model, '-s', text, '--show', 'logits', ...options];
+    const { tensors, tokens } = json(...words);
+    const logits = tensors.logits.at(row);
+    const sum = logits.reduce((all, one) => all + Math.exp(one), 0);
+    const id = logits.indexOf(Math.max(...logits));
+    return { id, share: Math.exp(logits[id]) / sum, tokens };
+}
+
+await test('the headline, its head and what the model would say are those of the command line', async () => {
+    for (const [model, text, layer, head, query, key] of [
+        ['tiny', KEYS, 1, 3, 4, 1],
+        ['tiny', 'The key to the cabinets', 1, 3, 4, 1],
+        ['tiny', fox, 1, 0, 14, 7],
+        ['cloze', 'the keys to the cabinet [MASK] old.', 1, 2, 6, 2],
     ])
-        await withPage(writePage(...words), async (page) => {
-            for (const light of ['head', 'layer', 'all', 'flow']) {
-                await go(page, `screen=text&light=${light}&${hash}`);
-                const what = `${words.join(' ').slice(-60)} ${light}`;
-                same(true, await page.locator(`#light-${light}`).evaluate((one) => one.ariaPressed === 'true'), what);
-                const row = Number(/token=(\d+)/.exec(hash)[1]);
-                const cwd = words[1].startsWith('/') ? dirname(words[1]) : scratch;
-                const [expected] = await rowsOfCommands(page, row, cwd);
-                const [found] = await lit(page);
-                close(expected, found.slice(0, expected.length), what);
-            }
+        await withPage(writePage('-m', model, text), async (page) => {
+            const [headline, said] = [await page.innerText('#headline'), await page.innerText('#finding')];
+            const { tensors } = json('-m', model, '-s', text, '--layer', `${layer}`);
+            const weight = tensors[`h.${layer}.weights`][head][query][key];
+            const [now, cut] = [nextOf(model, text, query),
+                nextOf(model, text, query, `--knockout=${query}:${key}`)];
+            const [[name]] = await bars(page);
+            yes(headline.endsWith(`says “${plain(name)}” ${roundShare(now.share)}`), headline);
+            yes(said.includes(`L${layer}·H${head}`) && said.includes(`(${roundShare(weight)})`), said);
+            if (now.id === cut.id) yes(said.includes(`would fall to ${roundShare(cut.share)}.`), said);
+            else yes(said.endsWith(`the model would say ${/“[^”]*” \([^)]*\)\.$/.exec(said)?.[0]}`), said);
+            yes(now.id === cut.id || said.includes(`(${roundShare(cut.share)}).`), said);
+            same(`L${layer}·H${head}`, (await page.innerText('#head-title')).split(' ')[0]);
+            same(String(query), await page.getAttribute('#chips [aria-pressed="true"]', 'data-at'));
+            same(1, await page.locator('#arcs path').count());
         });
 });
 
-await test('a number is below each word with at least 0.05, and later words have none', () =>
-    withPage(path, async (page) => {
-        await go(page, 'screen=text&head=1.3&token=8');
-        const row = json('-s', TIRED, '--layer', '1', '--head', '3').tensors['h.1.weights'][0][8];
-        const shown = row.map((value) => (value >= 0.05 ? value.toFixed(2).replace('0.', '.') : ''));
-        same(shown, await page.$$eval('#panes .word i', (all) => all.map((one) => one.textContent)));
-        same(3, await page.locator('#panes .later').count());
-        const most = row.indexOf(Math.max(...row));
-        const said = await page.innerText('#reading-said');
-        yes(said.includes(`“${TIRED.split(' ')[most]}”: ${(100 * row[most]).toFixed(0)} %`), said);
-        const arcs = row.filter((value, at) => value >= 0.02 && at !== 8).length;
-        same(arcs, await page.locator('#panes .arcs path').count());
-        await page.hover('#panes .word[data-at="11"]');
-        same('Where “tired” attends', await page.innerText('#reading-title'));
-        await page.hover('h1');
-        same('Where “it” attends', await page.innerText('#reading-title'));
-    }));
-
-await test('each head has a strip with its largest weight, which selects the head', async () => {
-    await withPage(path, async (page) => {
-        await go(page, 'screen=text&token=8');
-        const { tensors } = json('-s', TIRED);
-        const words = TIRED.split(' ');
-        const expected = [0, 1].flatMap((layer) =>
-            tensors[`h.${layer}.weights`].map((head) => {
-                const most = Math.max(...head[8]);
-                return `${words[head[8].indexOf(most)]} ${most.toFixed(2).replace('0.', '.')}`;
-            }),
-        );
-        same(expected, await texts(page, '#strips .most'));
-        await page.click('.strip[data-head="0.1"]');
-        same(1, await page.locator('.strip[aria-pressed="true"]').count());
-        yes((await page.innerText('#reading-head')).startsWith('L0·H1'), 'another head');
-        await page.keyboard.press('ArrowDown'); // of a strip: the strip below
-        same('1.1', await page.evaluate(() => document.activeElement.dataset.head));
-    });
-    await withPage(writePage('-m', twelve, SIXTY), async (page) => {
-        await go(page, 'screen=text&head=7.5');
-        same(144, await page.locator('.strip').count());
-        yes((await page.innerText('#strip-said')).startsWith('L7·H5 · w'), 'no words of a strip');
-        const tops = await page.$$eval('.strip', (all) => [
-            ...new Set(all.map((one) => one.getBoundingClientRect().top)),
-        ]);
-        same(12, tops.length, 'rows');
+await test('a text without a finding says so, and its arcs are the mean of all heads', () => {
+    const text = 'Once upon a time there was a little';
+    return withPage(writePage(text), async (page) => {
+        yes((await page.innerText('#finding')).startsWith('No head picks out one word'), 'a finding');
+        const { tensors } = json('-s', text);
+        const rows = [0, 1].flatMap((layer) => tensors[`h.${layer}.weights`].map((one) => one.at(-1)));
+        const means = rows[0].map((_, key) => rows.reduce((sum, row) => sum + row[key], 0) / rows.length);
+        same(means.filter((one) => one >= 0.05).length, await page.locator('#arcs path').count());
+        await page.click('.thumb[data-head="1.2"]');
+        await drawn(page);
+        same(rows[6].filter((one) => one >= 0.1).length, await page.locator('#arcs path').count());
     });
 });
 
-await test('the text of an encoder-decoder lights the words of the source', () =>
-    withPage(
-        writePage('-m', 'translate', '-s', '<s> le petit chat', '--source', 'the small cat'),
-        async (page) => {
-            await go(page, 'screen=text&token=2');
-            const [source, target] = await page.$$eval('#panes p', (all) =>
-                all.map((one) => one.innerText.replace(/[\d.\s]+/g, ' ').trim()),
-            );
-            same(['the small cat', '<s> le petit chat'], [source, target]);
-            const words = ['-m', 'translate', '-s', '<s> le petit chat', '--source', 'the small cat'];
-            const { tensors } = json(...words, '--show', 'cross_weights');
-            const [[head]] = Object.values(tensors);
-            const [found, queries] = await lit(page);
-            close(head[2], found, 'cross_weights');
-            same([null, null, null, null], queries);
-            await page.click('#panes .word[data-at="1"] >> visible=true >> nth=-1');
-            close(head[1], (await lit(page))[0], 'another query');
-        },
-    ));
-
-await test('maps of layers that keep a state light words in two colours', () =>
-    withPage(writePage(...family('qwen3_5'), ...IDS), async (page) => {
-        await go(page, 'screen=text&head=1.2&token=5');
-        const { tensors } = attnJson('run', '-q', ...family('qwen3_5'), ...IDS, '--show', 'mix_map');
-        close(tensors['h.1.mix_map'][2][5], (await lit(page))[0], 'mix_map');
-        yes((await page.innerText('#reading-title')).startsWith('What “'), 'it attends');
-        same(0, await page.locator('#light-flow').count());
-        yes((await page.locator('#panes .arcs .below').count()) > 0, 'no line below zero');
-    }));
-
-await test('c compares with a text or a head, by the pin of the matrix, and marks differences', async () => {
-    const of = (text, ...words) => json('-s', text, ...words).tensors;
-    await withPage(path, async (page) => {
-        await go(page, 'screen=text&head=1.3&token=11');
-        await page.keyboard.press('c');
-        same('#pin=1&screen=text&head=1.3&token=11', await page.evaluate(() => location.hash));
-        const [a, b] = [WIDE, TIRED].map((text) => of(text)['h.1.weights'][3].at(-1));
-        const [foundA, foundB] = await lit(page);
-        close(a, foundA, 'A');
-        close(b, foundB, 'B');
-        const differ = b.flatMap((value, at) => (Math.abs(value - a[at]) >= 0.1 ? [at] : []));
-        const marked = await page.$$eval('.differs[data-at]', (all) => all.map((one) => Number(one.dataset.at)));
-        same(differ, marked);
-        yes(differ.length > 3, 'nothing differs');
-        await page.keyboard.press('m');
-        same('1', await page.inputValue('#compare'));
-        await page.keyboard.press('t');
-        await page.selectOption('#second', 'h0.2');
-        yes((await page.evaluate(() => location.hash)).includes('pin=h0.2'), 'not in the address');
-        const [head, mine] = await lit(page);
-        close(of(TIRED)['h.0.weights'][2].at(-1), head, 'another head');
-        close(b, mine, 'this head');
-        const rows = await rowsOfCommands(page, 11);
-        close(rows[0], head, 'the first command');
-        close(rows[1], mine, 'the second command');
-        await page.reload();
-        same(['L0·H2', 'L1·H3'], await texts(page, '#panes .words > b'));
-        await page.keyboard.press('m');
-        same('', await page.inputValue('#compare'));
-        await page.keyboard.press('t');
-        await page.keyboard.press('c');
-        same(1, (await lit(page)).length);
-    });
-    await withPage(writePage('-m', 'life', '-m', 'life-causal', 'Life is short'), async (page) => {
-        await go(page, 'screen=text&pin=1&token=1');
-        const rows = ['life-causal', 'life'].map(
-            (model) => json('-m', model, 'Life is short').tensors['h.0.weights'][0][1],
-        );
-        const found = await lit(page);
-        rows.forEach((row, at) => close(row, found[at], `model ${at}`));
-    });
-});
-
-await test('means of layers are compared by their names, and not a layer with itself', () =>
-    withPage(path, async (page) => {
-        await go(page, 'screen=text&light=layer&pin=h0.2&head=1.3&token=8');
-        same(['mean of layer 0', 'mean of layer 1'], await texts(page, '#panes .words > b'));
-        const said = await page.innerText('#reading-said');
-        yes(said.includes('Orange: differs from mean of layer 0 by 0.10 or more.'), said);
-        await go(page, 'screen=text&light=layer&pin=h1.2&head=1.3&token=8');
-        same(1, (await lit(page)).length);
-        yes(!(await page.innerText('#reading-said')).includes('differs'), 'a difference');
-    }));
-
-await test('a page opens on the head and the query that stand out, whose role is not said of it', () =>
-    withPage(path, async (page) => {
-        const { tensors } = json('-s', TIRED, '--layer', '1', '--head', '1');
+await test('an encoder and a translator open on their sentence', async () => {
+    await withPage(writePage('-m', 'roles', `${TIRED.replace('did not', "didn't")}.`), async (page) => {
+        same('“it” looks back at “chicken” (99.7 %)', await page.innerText('#headline'));
+        yes((await page.innerText('#finding')).startsWith('Seen in head L1·H0. Others: “cross” →'), 'others');
+        same(4, await page.locator('#arcs path').count());
         same('it → chicken', await page.innerText('#pair'));
-        same(tensors['h.1.weights'][0][8][1].toFixed(2), await page.innerText('#value'));
-        same('L1·H1 mostly first token, not for “it”', await page.innerText('#head-title'));
-        await page.click('#chips .chip >> nth=3');
-        same('L1·H1 first token head', await page.innerText('#head-title'));
-        await go(page, 'screen=text&token=8');
-        same(['L1·H0', 'L1·H2'], await page.$$eval('.strip', (all) =>
-            all.filter((one) => /first token/.test(one.innerText)).map((one) => one.children[0].innerText),
-        ));
-        await page.selectOption('#sentence', '2');
-        await page.keyboard.press('m');
-        same('cabinet', await page.innerText('#chips [aria-pressed="true"]'));
-    }));
-
-await test('texts in two columns have their sentences as names, the other one at the left', () =>
-    withPage(
-        path,
-        async (page) => {
-            await go(page, 'screen=text&pin=1');
-            same([WIDE, TIRED], await texts(page, '#panes .words > b'));
-            const [other, mine] = await page.$$eval('#panes .words', (all) =>
-                all.map((one) => one.getBoundingClientRect().left),
-            );
-            yes(other < mine, `${other} ${mine}`);
-        },
-        { viewport: { width: 900, height: 700 } },
-    ));
-
-await test('a source on several lines of a phone has no arcs', () =>
-    withPage(
-        writePage('-m', 'translate', '-s', '<s> le petit chat noir dort', '--source', 'the small black cat sleeps'),
-        async (page) => {
-            await go(page, 'screen=text');
-            same(0, await page.locator('#panes .arcs:visible path').count());
-            const [source, text] = await page.$$eval('#panes .words', (all) =>
-                all.map((one) => one.getBoundingClientRect().top),
-            );
-            yes(source < text, 'the source is below');
-            await page.setViewportSize({ width: 1280, height: 720 });
-            await page.locator('#panes .arcs:visible path').first().waitFor({ state: 'attached' });
-        },
-        { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true },
-    ));
-
-await test('the flow has a level for each layer, with the lens, and of many layers some', async () => {
-    await withPage(path, async (page) => {
-        await go(page, 'screen=text&light=flow&token=8');
-        const said = await page.$$eval('#flow text', (all) => all.map((one) => one.textContent));
-        const best = Object.values(attnJson('lens', '-q', TIRED, '--show', 'best').tables)[0];
-        for (const layer of [0, 1]) {
-            const at = said.indexOf(`after layer ${layer}`);
-            const first = best.find((one) => one.layer === layer && one.position === 8);
-            const share = percent(first.probability);
-            same(`“it” reads: “${first.best.trim()}” ${share}`, said[at + 1]);
-        }
-        const rollout = json('-s', TIRED, '--show', 'rollout', '--layer', '1').tensors['h.1.rollout'][8];
-        for (const share of rollout.filter((one) => one >= 0.1))
-            yes(said.includes(`${(100 * share).toFixed(0)} %`), `${share} is not in ${said.join()}`);
+        await page.click('#finding [data-head="1.1"]');
+        same('cross → chicken', await page.innerText('#pair'));
     });
-    await withPage(writePage('-m', twelve, SIXTY), async (page) => {
-        await go(page, 'screen=text&light=flow&token=40');
-        const said = await page.$$eval('#flow .quiet', (all) => all.map((one) => one.textContent));
-        same([11, 8, 5, 2].map((layer) => `after layer ${layer}`).concat('words'), said);
+    const source = 'the small black cat sees a white cow';
+    await withPage(
+        writePage('-m', 'translate', '-s', '<s> le petit chat noir voit une vache blanche', '--source', source),
+        async (page) => {
+            same('To write “noir” the model looks at “black” (90 %)', await page.innerText('#headline'));
+            same('noir', await page.innerText('#chips [aria-pressed="true"]'));
+            same('black', await page.innerText('#source [aria-pressed="true"]'));
+            same(1, await page.locator('#arcs path.main').count());
+        },
+    );
+    await withPage(writePage('-m', 'recall', 'cat red dog blue cat green cat'), async (page) => {
+        same('After “cat” the model says “green” 78 %', await page.innerText('#headline'));
+        yes((await page.innerText('#finding')).startsWith('The state of L0·H0 gives back'), 'a state');
     });
 });
 
@@ -350,39 +176,90 @@ for (const [width, height] of [
     [1440, 900],
     [390, 844],
 ])
-    await test(`the text is no wider than a window of ${width} × ${height}`, async () => {
-        const long = writePage('-m', twelve, SIXTY, '--lens');
-        const viewport = { viewport: { width, height }, isMobile: width < 700, hasTouch: width < 700 };
-        for (const [one, pin] of [
-            [path, 'pin=1'],
-            [long, 'pin=h0.2'],
-        ])
-            await withPage(
-                one,
-                async (page) => {
-                    for (const hash of ['', 'light=flow', pin, `${pin}&light=layer`, 'present=1'])
+    await test(`the first view fits a window of ${width} × ${height}, light and dark, in both languages`, async () => {
+        const first = [['-s', KEYS], ['-s', fox], ['-m', 'roles', `${TIRED}.`], ['-m', 'life', 'Life is short'],
+            ['-m', 'cloze', 'the keys to the cabinet [MASK] old.'],
+            ['-m', 'recall', 'cat red dog blue cat green cat'],
+            ['-m', 'translate', '-s', '<s> le petit chat', '--source', 'the small cat']];
+        const many = ['-m', twelve, SIXTY, '--lens'];
+        const isPhone = width < 700;
+        for (const words of [...first, many])
+            for (const colorScheme of ['light', 'dark'])
+                await withPage(
+                    writePage(...words),
+                    async (page) => {
                         for (const lang of ['en', 'zh']) {
-                            await go(page, `screen=text&${hash}&lang=${lang}`);
+                            await go(page, `lang=${lang}`);
                             const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-                            yes(wide <= width, `${hash} ${lang}: ${wide}`);
+                            const what = `${words.join(' ').slice(0, 40)} ${lang}`;
+                            yes(wide <= width, `${what}: ${wide}`);
+                            const arcs = await page.locator('#arcs path').count();
+                            yes(arcs > 0 || words === many, `${what}: no arc`);
+                            if (isPhone || words === many) continue;
+                            const legend = await boxOf(page.locator('#legend'));
+                            yes(legend.y + legend.height < height, `${what}: the legend`);
+                            const { y, height: high } = await boxOf(page.locator('#readout'));
+                            yes(y + high <= height, `${what}: the readout ends at ${y + high}`);
                         }
-                },
-                viewport,
-            );
+                    },
+                    { viewport: { width, height }, colorScheme, isMobile: isPhone, hasTouch: isPhone },
+                );
     });
+
+await test('each head has a strip with its largest weight, which selects the head', async () => {
+    await withPage(path, async (page) => {
+        await go(page, 'form=rows&token=8');
+        const { tensors } = json('-s', TIRED);
+        const words = TIRED.split(' ');
+        const expected = [0, 1].flatMap((layer) =>
+            tensors[`h.${layer}.weights`].map((head) => {
+                const most = Math.max(...head[8]);
+                return `${words[head[8].indexOf(most)]} ${most.toFixed(2).replace('0.', '.')}`;
+            }),
+        );
+        await page.locator('#strips .most:not(:empty)').first().waitFor();
+        same(expected, await texts(page, '#strips .most'));
+        await page.click('.strip[data-head="0.1"]');
+        same(1, await page.locator('.strip[aria-pressed="true"]').count());
+        yes((await page.innerText('#head-title')).startsWith('L0·H1'), 'another head');
+        await page.click('#form-maps');
+        yes(!(await page.isVisible('#strips')) && (await page.isVisible('#grid')), 'both forms');
+    });
+    await withPage(writePage('-m', twelve, SIXTY), async (page) => {
+        await go(page, 'form=rows&head=7.5');
+        same(144, await page.locator('.strip').count());
+        const tops = await page.$$eval('.strip', (all) => [
+            ...new Set(all.map((one) => one.getBoundingClientRect().top)),
+        ]);
+        same(12, tops.length, 'rows');
+    });
+});
+
+await test('c compares with a text of as many words, of which others are matched from both ends', async () => {
+    await withPage(path, async (page) => {
+        await go(page, 'head=1.3&token=11');
+        await page.keyboard.press('c');
+        same('#pin=1&head=1.3&token=11', await page.evaluate(() => location.hash).then((one) =>
+            one.replace(/head=\d\.\d/, 'head=1.3')));
+        await page.keyboard.press('c');
+        same('', await page.inputValue('#compare'));
+    });
+    const [one, other] = ['The keys to the old cabinet', KEYS];
+    await withPage(writePage('-s', one, '-s', other), async (page) => {
+        await go(page, 'pin=1&head=1.3&cell=5,1');
+        const [now, then] = [one, other].map((text) => json('-s', text).tensors['h.1.weights'][3]);
+        const by = now[5][1] - then[4][1]; // "cabinet" of both
+        const text = await page.innerText('#value');
+        same(`${by < 0 ? '−' : '+'}${Math.abs(by).toFixed(Math.abs(by) < 0.005 ? 4 : 2)}`, text);
+    });
+});
 
 await test('in a presentation the switch is in the header, on a phone in a row of its own', async () => {
     await withPage(path, async (page) => {
         await page.keyboard.press('p');
         const [header, box] = [await boxOf(page.locator('header')), await boxOf(page.locator('#screens'))];
         yes(box.y >= header.y && box.y + box.height <= header.y + header.height, 'not in the header');
-        await page.keyboard.press('t');
-        same(['Text'], await pressed(page, '#screens'));
-        const size = await page.$eval('#panes .word', (one) => parseFloat(getComputedStyle(one).fontSize));
-        yes(size >= 30, `words of ${size} pixels`);
-        yes(await page.isVisible('#second'), 'nothing to compare with');
         await page.keyboard.press('Escape');
-        yes((await boxOf(page.locator('#screens'))).y > header.height / 2, 'in the header');
     });
     const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
     await withPage(
@@ -390,35 +267,10 @@ await test('in a presentation the switch is in the header, on a phone in a row o
         async (page) => {
             const box = await boxOf(page.locator('#screens'));
             yes(box.width > 350 && box.height >= 40, JSON.stringify(box));
-            await page.tap('#screen-text');
-            yes(await page.isVisible('#reading'), 'no text');
         },
         phone,
     );
 });
-
-await test('Tab reaches the lights, the comparison, a word and a strip; arrows move the query', () =>
-    withPage(path, async (page) => {
-        await go(page, 'screen=text&token=8');
-        const reached = new Set();
-        for (let i = 0; i < 40; i++) {
-            await page.keyboard.press('Tab');
-            reached.add(
-                await page.evaluate(() => {
-                    const { id, className } = document.activeElement;
-                    return id || className.split(' ')[0];
-                }),
-            );
-        }
-        for (const part of ['screen-text', 'light-head', 'light-flow', 'second', 'word', 'strip', 'command'])
-            yes(reached.has(part), `${part} is not in ${[...reached].join()}`);
-        await page.keyboard.press('t');
-        same('it', await page.evaluate(() => document.activeElement.firstChild.data));
-        await page.keyboard.press('ArrowLeft');
-        same('because', await page.evaluate(() => document.activeElement.firstChild.data));
-        await page.keyboard.press('ArrowDown');
-        same(['Mean of the layer'], await pressed(page, '#light'));
-    }));
 
 await test('a number above 0 is blue and one below 0 orange, in all parts', () =>
     withPage(
@@ -487,10 +339,3 @@ await test('all commands of a page with edits of features or with another precis
             }
         });
 });
-
-await test('a page without weights has no switch to the text', () =>
-    withPage(writePage('Life is short', '--show', 'embedding'), async (page) => {
-        same(0, await page.locator('#screen-text').count());
-        await page.keyboard.press('t');
-        yes(await page.isVisible('#stage'), 'no matrix');
-    }));

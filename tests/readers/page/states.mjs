@@ -6,7 +6,20 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
-import { attn, attnJson, percent, run, same, scratch, test, withPage, writePage, yes } from './harness.mjs';
+import {
+    attn,
+    attnJson,
+    pass,
+    percent,
+    quiet,
+    run,
+    same,
+    scratch,
+    test,
+    withPage,
+    writePage,
+    yes,
+} from './harness.mjs';
 
 const SECONDS = Number(process.env.PAGE_TYPING || 15);
 const KEYS = 'The keys to the cabinet';
@@ -41,6 +54,7 @@ function watch() {
         prediction: text('follows') + all('#bars li:not([hidden])').join(' '),
         layers: all('#layer-rows tr').join(' '),
         entry: text('entry'),
+        headline: text('headline') + text('finding'),
         roles: text('roles').replace(/L\d+·H\d+: layer .*/, ''),
         grid: [...document.querySelectorAll('.thumb')].map((one) => one.ariaLabel).join(),
         readout: text('readout'),
@@ -263,9 +277,9 @@ await test('a page of weights of another program has heads, and no predictions o
     run('The cat sat on the mat', '--layer', 'all', '-o', weights);
     writeFileSync(tokens, ['The', ' cat', ' sat', ' on', ' the', ' mat'].join('\n'));
     await withPage(writePage('--weights', weights, '--tokens', tokens), async (page) => {
-        same('Matrix,Text', await page.locator('#screens button').allInnerTexts().then(String));
+        same('Matrix', await page.locator('#screens button').allInnerTexts().then(String));
         const said = 'Weights of another program, without a model: nothing is predicted or explained.';
-        yes((await page.innerText('#roles')).startsWith(said), 'the note');
+        same(said, await page.innerText('#notes'));
         await page.click('#why-button');
         const why = await page.innerText('#why');
         yes(why.includes(said) && !why.includes('attn-cli') && !why.includes('come from'), why);
@@ -284,7 +298,7 @@ await test('a page says that its model is not trained, and that characters are s
         await withPage(
             writePage('-m', model, model === 'nlp' ? '我爱自然语言处理' : 'Life is short'),
             async (page) => {
-                yes((await page.innerText('#roles')).startsWith(UNTRAINED), model);
+                same(UNTRAINED, `${await page.innerText('#headline')}.`, model);
                 await page.keyboard.press('p');
                 const title = await page.innerText('#head-title');
                 yes(title.endsWith('· not trained'), `${model}, presented: ${title}`);
@@ -292,25 +306,24 @@ await test('a page says that its model is not trained, and that characters are s
             wide,
         );
     await withPage(writePage('Life is short'), async (page) => {
-        const roles = await page.innerText('#roles');
-        yes(!/trained|bytes/.test(roles), roles);
+        const said = await page.innerText('#head');
+        yes(!/trained|bytes/.test(said), said);
     });
     await withPage(writePage('a 我', '--hide-first'), async (page) =>
-        yes((await page.innerText('#roles')).startsWith(BYTES), 'without the first token'));
+        same(BYTES, await page.innerText('#notes'), 'without the first token'));
     if (!existsSync(live)) return;
     const own = writePage('--live', '-m', 'life', 'Life is short');
     await withPage(own, async (page) => {
         await page.locator('#live-note[data-took]').waitFor({ state: 'attached' });
         await page.fill('#text', 'Life is');
         await page.locator('.chip', { hasText: 'short' }).waitFor({ state: 'detached' });
-        yes((await page.innerText('#roles')).startsWith(UNTRAINED), 'a live page of life');
+        same(UNTRAINED, `${await page.innerText('#headline')}.`, 'a live page of life');
     });
     await withPage(live, async (page) => {
         await page.locator('#live-note[data-took]').waitFor({ state: 'attached' });
         await page.fill('#text', '我爱 dog');
         await page.locator('.chip', { hasText: '我' }).first().waitFor();
-        const roles = await page.innerText('#roles');
-        yes(roles.startsWith(BYTES), roles);
+        same(BYTES, await page.innerText('#notes'));
     });
 });
 
@@ -341,18 +354,24 @@ await test('a page names the head that the prediction needs most, and says by ho
     for (const text of [KEYS, TEXTS[3]]) {
         const most = mostNeeded(text);
         await withPage(writePage(text), async (page) => {
+            await page.click('#scores summary');
             const roles = await page.innerText('#roles');
             yes(roles.includes(`Without ${most.name}, ${most.words}, the most of all heads.`), roles);
             yes(/L\d·H\d: layer \d, head \d$/.test(roles), roles);
         });
         if (!existsSync(live)) continue;
-        await withPage(live, async (page) => {
-            await page.locator('#live-note[data-took]').waitFor({ state: 'attached' });
+        const typed = async (page) => {
+            await page.locator('#text:enabled').waitFor();
             await page.fill('#text', text);
-            await page.locator('#roles', { hasText: `${most.words}, the most` }).waitFor();
+            await pass(page, 100);
+            await quiet(page); // the runs without each head
+            await page.click('#scores summary');
+            const roles = await page.innerText('#roles');
+            yes(roles.includes(`${most.words}, the most`), roles);
             await page.locator(`.head:has([data-head="1.3"]) .power`).click();
-            const roles = page.locator('#roles', { hasText: 'Without L1·H3 ✕, “' });
-            yes(/(falls|rises) by [\d.]+ points\. /.test(await roles.innerText()), 'no effect');
-        });
+            const effect = await page.innerText('#effect');
+            yes(/^Before → now the prediction (changes|stays)/.test(effect), effect);
+        };
+        await withPage(live, typed, { still: true }); // runs without heads are quick enough
     }
 });

@@ -55,11 +55,11 @@ const ODD = ['', ' ', 'xyzzy', '</script><b>', 'مرحبا שלום 12', '🍰 �
 // Entries of an address, some of them of another kind or out of range.
 const ENTRIES = [
     ...['text', 'off', 't', 'pin', 'sentence', 'screen', 'show', 'head', 'cell', 'token', 'why'],
-    ...['scale', 'lang', 'present', 'slide', 'theme', 'step', 'at', 'write', 'light'],
+    ...['scale', 'lang', 'present', 'slide', 'theme', 'step', 'at', 'write', 'form'],
 ];
 const VALUES = [
     ...['0', '1', '3', '99', '-1', '0.5', 'x', '0.0', '1.3', '9.9', '2,1', '99,99', '|1||'],
-    ...['1.3|2||', 'Life', 'matrix', 'motion', 'write', 'text', 'zh', 'en', 'flow'],
+    ...['1.3|2||', 'Life', 'matrix', 'motion', 'write', 'rows', 'zh', 'en', '4:1', 'mask', 'scale'],
 ];
 
 const WINDOWS = [

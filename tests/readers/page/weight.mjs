@@ -35,11 +35,10 @@ await test('a page of 12 × 12 heads on 128 tokens is small, and draws each matr
             .locator('#grid')
             .evaluate((grid) => [grid.scrollHeight, grid.clientHeight]);
         yes(scroll >= height && height <= 400, 'heads do not scroll in a box');
-        await page.keyboard.press('t');
-        for (const light of ['head', 'flow']) {
-            await page.click(`#light-${light}`);
+        for (const form of ['maps', 'rows']) {
+            await page.click(`#form-${form}`);
             await quiet(page);
-            const queries = await page.$$eval('#panes button', async (words) => {
+            const queries = await page.$$eval('.chip', async (words) => {
                 const found = [];
                 for (const word of words.filter((_, at) => at % 8 === 7))
                     found.push(
@@ -51,10 +50,10 @@ await test('a page of 12 × 12 heads on 128 tokens is small, and draws each matr
                 return found;
             });
             const most = (name) => Math.max(...queries.map((one) => one[name]));
-            yes(most('arrays') <= 300, `${light}: ${most('arrays')} arrays for a query`);
-            yes(queries.length === 16 && most('decoded') === 0, `${light}: decoded again`);
-            yes(most('putImageData') <= 144, `${light}: ${most('putImageData')} matrices for a query`);
-            yes(most('made') <= 2 * 128, `${light}: ${most('made')} elements for a query`);
+            yes(most('arrays') <= 300, `${form}: ${most('arrays')} arrays for a query`);
+            yes(queries.length === 16 && most('decoded') === 0, `${form}: decoded again`);
+            yes(most('putImageData') <= 144, `${form}: ${most('putImageData')} matrices for a query`);
+            yes(most('made') <= 2 * 128, `${form}: ${most('made')} elements for a query`);
         }
     };
     await withPage(path, look, { still: true, counted: true });
@@ -65,10 +64,9 @@ await test('a page of 12 × 12 heads on 128 tokens is small, and draws each matr
                 () => performance.getEntriesByName('first-contentful-paint')[0]?.startTime,
             );
         tell('a page of 144 heads is painted', paint / (await page.evaluate(() => window.clock.loop())));
-        await page.keyboard.press('t');
-        for (const light of ['head', 'flow']) {
-            await page.click(`#light-${light}`);
-            const took = await page.$$eval('#panes button', (words) =>
+        for (const form of ['maps', 'rows']) {
+            await page.click(`#form-${form}`);
+            const took = await page.$$eval('.chip', (words) =>
                 window.clock.ratio(
                     words
                         .filter((_, at) => at % 8 === 7)
@@ -78,7 +76,7 @@ await test('a page of 12 × 12 heads on 128 tokens is small, and draws each matr
                         }),
                 ),
             );
-            tell(`${light}: another query`, took);
+            tell(`${form}: another query`, took);
         }
     });
 });
