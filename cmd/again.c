@@ -313,7 +313,7 @@ static int run_again(struct again *again, const struct file *figure, struct err 
     command->output.path = name;
     command->output.format = format->name;
     command->quiet = true;
-    command->input.is_hosted = true; /* the original command did not read standard input */
+    command->input.is_hosted = true; /* do not read standard input: the original command did not */
     struct file made = {0};
     int failed = command_start(command->set.command, command, err);
     if (!failed && lseek(fileno(made_file), 0, SEEK_SET) < 0)

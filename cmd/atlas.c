@@ -1,8 +1,8 @@
 /* atlas.c: `attn-cli atlas`: measures every head of a model over a corpus, in one pass and bounded
  * memory. Texts run as in `heads`, with the same scores. A callback for rows of attention weights
  * (measure/head_atlas.h) collects examples and pairs of tokens. The corpus is divided into
- * ATLAS_SEGMENTS segments, whatever the number of shards. The results of each segment are saved in
- * a file, NN.part, at its end and after every STATE_TEXTS texts, for --resume. At the end the files
+ * ATLAS_SEGMENTS segments, for any number of shards. The results of each segment are saved in a
+ * file, NN.part, at its end and after every STATE_TEXTS texts, for --resume. At the end the files
  * are merged in their order: shards give the same bits as a single run. The first segment contains
  * all texts of the warm-up. A process that begins with a later segment runs the warm-up only to set
  * the intervals, unless it has read the intervals from a file. */
@@ -97,9 +97,9 @@ const struct command command_atlas = {
 /* --- the plan --------------------------------------------------------------------------------- */
 
 enum {
-    /* if the corpus has fewer texts of two tokens or more, all are kept as examples, except for
-     * HeadVis; the default warm-up has at least this many, unless the corpus has fewer or they need
-     * more than HELD_BYTES */
+    /* a number of texts of at least two tokens. If the corpus has fewer, the atlas keeps all as
+     * examples, except for HeadVis. The default warm-up has at least this many, unless the corpus
+     * has fewer or they need more than HELD_BYTES. */
     TEXTS_FEW = 50,
     WARM_UP_MAX = 2000,
     WARM_UP_SHARE = 10,
@@ -178,9 +178,9 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
     return 0;
 }
 
-/* The number of texts of the warm-up: `given` or, if it is 0, a tenth of the texts, from TEXTS_FEW
- * to WARM_UP_MAX. Except for HeadVis, the default is at most what HELD_BYTES can hold, and the
- * result is from 1 to own->usable. */
+/* The number of texts of the warm-up: `given` or, if `given` is 0, a tenth of the texts, but at
+ * least TEXTS_FEW and at most WARM_UP_MAX. Except for HeadVis, this default is reduced until the
+ * texts fit into HELD_BYTES, and the result is limited to the range from 1 to own->usable. */
 static size_t count_warm_up(const struct atlas_state *own, long long given)
 {
     const double held = (double)(own->atlas.layers * own->atlas.across * own->atlas.plan.keys) *

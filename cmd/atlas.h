@@ -1,6 +1,6 @@
 /* atlas.h: writes the atlas of a corpus (measure/head_atlas.h) into a folder. atlas.c runs the
  * texts, in segments that it keeps in files until all are merged; atlas_files.c writes tables and
- * examples, headvis.c the tree of HeadVis, and atlas_page.c the page. */
+ * examples, headvis.c the files of HeadVis, and atlas_page.c the page. */
 #pragma once
 
 #include "heads.h"
@@ -29,7 +29,7 @@ struct atlas_item {
 struct atlas_state {
     /* must be the first member: hooks of `heads` get a pointer to this struct */
     struct heads_state heads;
-    struct atlas atlas;    /* examples of the current segment; at the end, of all segments */
+    struct atlas atlas;    /* examples of the current segment or, at the end, of all segments */
     struct head_sums sums; /* sums of the scores over the texts of the current segment */
     struct driver *driver;
     bool is_headvis, is_counted;
@@ -65,8 +65,8 @@ const uint32_t *atlas_item_ids(void *own, size_t index, struct err *err);
 /* The value of the score with index `score` for a head. */
 double atlas_score(const struct atlas_state *own, size_t score, size_t head);
 
-/* True if a head with this index exists. The indices count as many heads in each layer, but a layer
- * may have fewer heads, or none. For HeadVis, it must also be a head of attention. */
+/* True if a head with this index exists. Each layer has the same number of indices, even a layer
+ * with fewer heads or none. For HeadVis, the head must also be an attention head. */
 bool atlas_has_head(const struct atlas_state *own, size_t head);
 
 /* A function that writes one file of the atlas; `index` is the index of a table or of a head. */
@@ -84,7 +84,7 @@ int atlas_write_file(struct atlas_state *own, const struct atlas_file *file,
                      const struct target_folder *folder, struct err *err);
 
 /* Write a file into the subfolder `name` of the atlas; with `of_heads`, write a file for each head,
- * with the head before the file's name: "L1H3.js". */
+ * whose name begins with the head: "L1H3.js". */
 int atlas_write_folder(struct atlas_state *own, const char *name, const struct atlas_file *file,
                        bool of_heads, struct err *err);
 

@@ -132,7 +132,7 @@ static int make_pairs(struct table *table, struct atlas_state *own, struct arena
             put_pair(&rows, own, head, i, &best[i]);
     }
     const bool is_empty = !rows.row;
-    if (is_empty) /* without pairs, a first row creates the columns; it is removed below */
+    if (is_empty) /* an empty row, removed below, creates the columns of a table without pairs */
         put_pair(&rows, own, 0, 0, &none);
     rows.row += is_empty;
     if (rows_finish(table, &rows, "tokens", "row"))

@@ -112,7 +112,7 @@ bool atlas_page_is_split(const struct atlas_state *own)
 }
 
 /* Write the entries of an example in base64: for each query a count, then that many entries, each a
- * key (16 bits) and its weight (8 bits, in 255ths). Keys above KEY_MAX are left out. */
+ * key (16 bits) and its weight times 255 (8 bits). Keys above KEY_MAX are left out. */
 static int put_entries(struct json_writer *json, const struct atlas_state *own,
                        const struct atlas_example *example, struct err *err)
 {

@@ -18,8 +18,8 @@ static int parse_token(size_t *index, const char *option, const char *text, size
                            option, count - 1, (int)size, text);
 }
 
-/* Read --key: a key, and after a colon what its score is compared with: another key, `mean` or
- * `weights`. */
+/* Read --key: a key which, after a colon, may be followed by what its score is compared with:
+ * another key, `mean` or `weights`. */
 static int parse_key(struct score_plan *plan, const struct options *options, size_t keys,
                      struct err *err)
 {

@@ -27,8 +27,8 @@ static bool done_at(struct value *value, size_t index, const struct command_list
 }
 static const struct value_list values_done = {"done", NULL, done_at};
 
-/* Set `*value` to the option with this index among the options that --sweep may vary in a batch of
- * `run`. Returns false after the last option. */
+/* Set `*value` to option number `index` of the options of batch, and of its default command `run`,
+ * that --sweep may vary. Returns false after the last option. */
 static bool settings_at(struct value *value, size_t index, const struct command_list *all)
 {
     (void)all;

@@ -18,7 +18,7 @@ struct command {
     const char *name;
     const char *heading;  /* heading in the overview; NULL: not listed */
     const char *about;    /* one line of help that describes the command */
-    const char *operands; /* operands in the usage line, after the options; "": none */
+    const char *operands; /* operands in the usage line, after the options; "": no operands */
     const char *examples; /* examples in help: each line is a complete shell command */
     /* hooks for the driver, also used by `batch`; NULL: the command needs no driver */
     const struct task *task;
@@ -29,7 +29,7 @@ struct command {
     /* tables of shared options; running_options are always added */
     const struct option_row *shared[OPTION_USES];
     const char *without; /* names of shared options that the command does not have, such as "ids
-                          * source"; NULL: none */
+                          * source"; NULL: it has all */
     const struct value_list *operand_values; /* valid operands; NULL: any text */
     const struct command *done; /* only for batch: the command to run without --do; other commands:
                                  * NULL */

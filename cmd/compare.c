@@ -220,7 +220,7 @@ static int compare_settings(struct compare_run *run, const struct options *optio
 }
 
 /* Compare the weights of each model with the weights of the first: the difference of each tensor,
- * and the cost of each layer's weights in nats. */
+ * and by how many nats the predictions of the first model change with each layer's weights. */
 static int compare_weights(struct compare_run *run, struct err *err)
 {
     struct arena *arena = &run->sessions[0].arena;
@@ -281,8 +281,8 @@ static int compare_models(struct compare_run *run, const struct options *options
 
 /* --- tensors of another program --------------------------------------------------------------- */
 
-/* Refuse a dump whose tensors do not fit into memory, whatever the text. In a dump that leaves out
- * numbers, tensors may be larger than the file. */
+/* Refuse a dump whose tensors, as floats, do not fit into memory together. They may be larger than
+ * the file: a log of llama.cpp has only some of the numbers of each tensor. */
 static int expect_numbers(const struct dump *dump, const char *path, struct err *err)
 {
     double numbers = 0;

@@ -275,9 +275,9 @@ static int write_result(struct driver *driver, struct stream *out, const struct 
                         &(struct target){.stream = out}, &report, &driver->layout, err);
 }
 
-/* Format a result in memory: threads do this in parallel, before they write in turn. Left out:
- * failures; results that become a page, files in a folder, rows of --stack, a mean or a figure; and
- * results that the task's `add` may still change. */
+/* Format a result in memory: threads do this in parallel, before they write in turn. Do nothing for
+ * a failure, for a result that becomes a page, files in a folder, rows of --stack, a mean or a
+ * figure, and for a result that the task's `add` may still change. */
 static int make_bytes(struct driver *driver, struct job *work, struct arena *arena, struct err *err)
 {
     const struct output *output = &driver->output;
@@ -893,8 +893,8 @@ int driver_prepare(struct driver *driver, const struct task *task, const struct 
     if (driver->accumulates && driver->shard.count > 1 && settings == 1)
         return err_usage(err, "--shard: expected results to divide, found one result of all texts: "
                               "leave out --shard, or divide the settings of a --sweep");
-    /* the range of this process has at least one setting, even without jobs, because a task may
-     * bring its own texts */
+    /* give this process at least one setting, even if it has no jobs: a task may run texts of its
+     * own */
     size_t items = driver->items.count;
     size_t jobs = driver->jobs_of_result = driver->is_batch && driver->accumulates ? items : 1;
     shard_range(&driver->shard, driver->jobs / jobs, &driver->first, &driver->end);

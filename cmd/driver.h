@@ -117,7 +117,7 @@ struct task {
     const char *pages;
     /* default format of files in a folder; NULL: no default. A batch never has a default. */
     const char *folder;
-    const char *steps;  /* unit of progress for a single text, such as "layers"; NULL: none */
+    const char *steps;  /* unit of progress for a single text, such as "layers"; NULL: texts */
     size_t state_bytes; /* size, in bytes, of the state that all hooks share; it is filled with
                          * zeros at first */
 
@@ -193,8 +193,8 @@ struct driver {
             size_t texts, tokens;
             struct memory memory;
             double formatted; /* memory of the results that a thread formats, in bytes */
-        } group, most;        /* `group`: the group of the last job; `most`: the largest numbers of
-                               * any group */
+        } group, most;        /* `group`: totals of the group of the last job; `most`: the
+                               * largest total of any group, for each member */
         double held;          /* memory that all jobs would need at the same time, in bytes */
     } survey;
 
@@ -240,7 +240,7 @@ void driver_release(struct driver *driver);
 double driver_memory(const struct driver *driver);
 
 /* For a `prepare` hook: jobs will have no results of their own. `add` processes each job, and `end`
- * or `finish` writes the `results` results with driver_write. */
+ * or `finish` calls driver_write, `results` times in total. */
 void driver_accumulate(struct driver *driver, size_t results);
 
 /* Write a result of several jobs, in any format. */

@@ -78,7 +78,7 @@ struct explain_run {
     struct items items;
     struct session session;
     const struct text_with_source *pair;
-    size_t branch;                /* attention of --part, an index of attention_branches */
+    size_t branch;                /* index in attention_branches of the value of --part */
     const struct tokenized *text; /* the text of the queries */
     const char *called;           /* what messages call `text`: source or text */
     struct explain_request request;

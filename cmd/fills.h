@@ -14,8 +14,8 @@
 #include "options.h"
 
 struct fill {
-    const char *value; /* value of a cell (NULL: blank), or last value of a column so far (NULL:
-                        * none) */
+    const char *value; /* value of a cell (NULL: the cell is blank), or last value of a column so
+                        * far (NULL: no value yet) */
     bool literal;      /* the value is JSON but not a string, as in struct row_cell
                         * (table_rows.h) */
 };
@@ -36,7 +36,7 @@ struct fills {
         /* `filled`: number of blank cells that were filled; `blank`: number of cells that stayed
          * blank */
         size_t filled, blank;
-        /* number of the first line that has a blank cell but no value above it; 0: none */
+        /* number of the first line that has a blank cell but no value above it; 0: no such line */
         size_t first_line;
     } * columns; /* [count] columns that group rows */
     size_t count;

@@ -270,7 +270,7 @@ static size_t words_of(const struct weights *weights, size_t tokens, size_t *unr
 }
 
 /* Add facts about the memory that `score` needs in one thread, or `run` if the model gives no
- * probabilities of words. This memory holds the process with its tokenizer, the weights, and the
+ * probabilities of words: the memory of the process and its tokenizer, plus the weights, plus the
  * larger of the pass and the logits that come after it. The matrix that makes logits is read, and
  * packed, only for the logits. */
 static void tell_memory(struct info *info, struct viewer *viewer, size_t tokens)
@@ -320,8 +320,8 @@ static void tell_sizes(struct info *info, struct viewer *viewer, size_t tokens)
     size_t parameters = 0; /* number of parameters; a tied matrix counts once */
     size_t bytes = 0;
     const size_t experts = c->mixture.experts;
-    /* `idle`: number of parameters of the experts that a token does not use, times `experts`;
-     * `idle_bytes`: size of these parameters in bytes, times `experts` */
+    /* numbers that are divided by `experts` below: `idle`: how many parameters of experts a token
+     * does not use; `idle_bytes`: the size of these parameters in bytes */
     size_t idle = 0, idle_bytes = 0;
     for (size_t i = 0; i < weights->parameter_count; i++) {
         struct parameter_info own = weights_parameter(weights, i);

@@ -21,13 +21,13 @@ struct model_maker {
     /* names of classes, for a classifier that is added to the config; empty: not added */
     struct texts classes;
 
-    const char *label;  /* name of the config's file or option in messages */
+    const char *label;  /* in messages: the file or option that the config is from */
     struct file config; /* the config as it was read, before --set */
     struct buf shape;   /* text of the config that --shape describes */
     struct buf text;    /* text of the config, after --set */
     struct config_edit edit;
 
-    struct folder words; /* files of the tokenizer; the path is the folder to write */
+    struct folder words; /* files of the new tokenizer; words.path is the folder to write */
     struct folder_file files[TOKENIZER_FILES];
     struct file inputs[TOKENIZER_FILES]; /* input files of the tokenizer */
     struct file *texts; /* [text_count] texts of --vocab-from, then of --sentence */

@@ -159,8 +159,8 @@ static void choose_clean(struct items *items, struct names names)
         has_clean && !has_text && !items->options->input.text_column && !items->parts.count;
 }
 
-/* True if pairs of texts can be joined: by the tokenizer of a model or by --special bos, also if
- * only a sweep chooses these. Also true for a model that cannot be opened, which is refused
+/* True if pairs of texts can be joined: by the tokenizer of a model, or by --special bos. Also true
+ * if a sweep varies the model or --special, and for a model that cannot be opened, which is refused
  * later. */
 static bool joins_texts(struct items *items)
 {
@@ -423,7 +423,7 @@ static int find_rows(struct items *items, struct err *err)
 /* --- the header of CSV ------------------------------------------------------------------------ */
 
 /* Choose the separator: comma, semicolon or tab, or none if there is one column. Prefer a separator
- * for which the command reads a column of the header, then the separator that makes the most
+ * that gives the header a column that the command reads, then the separator that makes the most
  * columns. A file with several columns, one of which the command reads, is a table. */
 static int choose_separator(struct items *items, struct err *err)
 {
@@ -434,8 +434,8 @@ static int choose_separator(struct items *items, struct err *err)
     for (const char *separator = ",;\t"; *separator && !err->kind; separator++) {
         struct csv_record header;
         struct arena arena = {0};
-        /* `known`: the command reads a column of this header; `is_prose`: a name begins with a
-         * space, as after a comma in prose */
+        /* `known`: the command reads a column of this header; `is_prose`: the name of a column
+         * begins with a space, as after a comma in prose */
         bool known = false, is_prose = false;
         struct csv_reader trial = {items->reader.at, items->reader.end, 1, *separator};
         size_t count = csv_read(&trial, &header, &arena, err) ? 0 : header.count;
@@ -568,9 +568,9 @@ static int find_kind(struct items *items, struct err *err)
     return 0;
 }
 
-/* Print a note that says how the file was read: lines and columns that are left out, marks in
- * texts, and blanks, which spreadsheets hide but tokenize (ITEMS_WHOLE) shows. With -v, list the
- * columns that the command reads and the columns to copy. */
+/* Print a note that says how the file was read: which lines and columns are left out, whether texts
+ * have marks and, except for tokenize (ITEMS_WHOLE), whose output shows them, stray blanks. With
+ * -v, list the columns that the command reads and the columns to copy. */
 static void note_texts(struct items *items, enum items_many many)
 {
     const struct text_survey *survey = &items->survey;
@@ -848,7 +848,7 @@ int items_blame(const struct items *items, size_t index, struct err *err)
 
 void items_print_failure(struct items *items, size_t index, const char *message)
 {
-    /* begins the suggestion at the end of a message, which differs between texts */
+    /* start of a suggestion at the end of a message; suggestions differ between texts */
     static const char guess[] = ": did you mean";
     struct buf origin = {0};
     items_origin(&origin, items, index);

@@ -98,7 +98,7 @@ struct items {
     struct item_start {
         const char *at;
         size_t size; /* size in bytes of a text, line or object; not used for records of CSV */
-        size_t line; /* number of the line in the file, from 1; 0: a document, or not from a file */
+        size_t line; /* number of the line in the file, from 1; 0: a whole file, or no file */
         size_t number;
         const struct fill *fills; /* values of columns that group rows; NULL: no such columns */
     } * starts;                   /* [count] where each item begins */
@@ -120,7 +120,7 @@ struct items {
     struct fills fills; /* columns that group rows */
     size_t records;     /* number of rows of a table, without blank rows */
     struct texts names; /* names of the columns to copy to the output, in order of appearance */
-    const char *text_name; /* name of the column of texts: text or sentence; NULL: none */
+    const char *text_name; /* name of the column of texts: text or sentence; NULL: no such column */
     /* message of the last failure that was printed, without its file and line */
     const char *reason;
     struct file file; /* the file of texts; items may point into its bytes */
@@ -130,7 +130,7 @@ struct items {
 /* The number of texts that a command reads. ITEMS_NONE: none, not even from standard input.
  * ITEMS_SOME: at least one. ITEMS_OR_SOURCE: at least one, or --source or a column `source`.
  * ITEMS_ANY: any number, but at least one if a file is given; standard input is read only for
- * `--file -`, which is also the case with --source. ITEMS_ONE: one; a file of lines is one text.
+ * `--file -`, as in any command with --source. ITEMS_ONE: one; a file of lines is one text.
  * ITEMS_PROMPT: as ITEMS_ONE, but --source or a column `source` is enough. ITEMS_WHOLE: at least
  * one; an operand may be any text, and a file of lines is one text, with its last newline. */
 enum items_many {

@@ -565,9 +565,9 @@ static int show(struct tour *tour, struct err *err)
 
 /* --- on a terminal, a screen at a time -------------------------------------------------------- */
 
-/* Return how many bytes of `text` fit into `rows` lines. A screen ends before a paragraph or
- * heading, which begin at the margin, but not after a heading of one line; else at an empty line;
- * else anywhere. */
+/* Return how many bytes of `text` to show on a screen of `rows` lines. End the screen before a
+ * paragraph or heading, which are not indented, but not after a heading of one line; if there is no
+ * such place, after an empty line; otherwise after any line. */
 static size_t fit_screen(const char *text, size_t size, size_t rows, size_t columns)
 {
     size_t used = 0, best = 0, empty = 0, lines = 0, next;

@@ -10,9 +10,9 @@ struct lesson {
     const char *page; /* title of the HTML page */
     /* words before the texts `look`, `question` and `answer` of a step */
     const char *look, *ask, *reply;
-    const char *next; /* words before the command of the next step */
-    const char *more; /* line below a screen of a terminal that is not the last */
-    const char *last; /* words after the last step */
+    const char *next;                       /* words before the command of the next step */
+    const char *more;                       /* line below each screen but the last, on a terminal */
+    const char *last;                       /* words after the last step */
     const char *variance, *largest, *slope; /* headings of the columns of `lesson scale` */
     const struct page_lesson *steps;
 };

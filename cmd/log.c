@@ -36,8 +36,8 @@ static const char *const fact_names[LOG_FACTS] = {
     [LOG_MODELS] = "models",   [LOG_RESULTS] = "results", [LOG_JOBS] = "jobs",
     [LOG_SHARD] = "shard",     [LOG_FAILED] = "failed",   [LOG_FAILURE] = "failure"};
 
-/* The index of the first fact in the first line of NAME.batch, of the first fact in its last line,
- * and of the end of the facts. */
+/* Indices of facts: the first line of NAME.batch has the facts from [0] up to [1], its last line
+ * the facts from [1] up to [2]. */
 static const size_t line_begins[] = {0, LOG_FAILED, LOG_FACTS};
 
 /* --- files ------------------------------------------------------------------------------------ */
@@ -127,7 +127,8 @@ static int count_line(struct log *log, struct log_span line, struct log_span val
 
 /* A result that is written from the lines of logs. */
 struct assembly {
-    /* `out`: the result; `rows`: the "about" of each line that has one, if `rows_path` is set */
+    /* `out`: the result; `rows`: if `rows_path` is set, the member "about" of each line that has
+     * it */
     struct stream out, rows;
     const char *rows_path;
     /* `is_lines`: each line is a result; `is_array`: lines become an array of JSON */
@@ -193,7 +194,7 @@ static int read_lines(struct log *log, struct assembly *result, struct err *err)
         if (!is_there && (!log->finished || job == log->end))
             break;
         snprintf(begin, sizeof begin, "{\"job\": %zu, ", job);
-        if (has_old) /* make the checksum of the line with its newline */
+        if (has_old) /* compute the checksum of the line and its newline */
             print_sum(sum, hash_fnv(HASH_FNV_BEGIN, line.at, (size_t)(rest.at - line.at)));
         if (!is_there || job == log->end || !skip(&value, begin))
             failed = err_set(err, "expected job %zu of this batch, found %s: --force starts over",

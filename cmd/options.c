@@ -208,7 +208,7 @@ static int parse_long(struct option_reader *reader, char *argument)
         return value
                    ? err_usage(reader->err, "--%s: expected no value, found '%s'", row->name, value)
                    : give_option(reader, row, "true");
-    /* a value equal to `blank` shows a space next to the "=": `--layer= 0` or `--layer = 0` */
+    /* a value equal to `blank` means that the "=" has a space next to it: `--layer = 0` */
     const char *blank = value ? "" : "=";
     if (!value && !(value = take_next(reader, row)))
         return -1;

@@ -204,14 +204,14 @@ enum option_flags {
 
 struct option_row {
     const char *name; /* long name; NULL: the end of the table */
-    char letter;      /* short name; 0: none */
+    char letter;      /* name of one letter; 0: no such name */
     enum option_kind kind;
     const char *argument; /* name of the value in help: DIR, N, … */
     size_t offset;        /* where the value is stored: IN(…) or OWN(…) */
     long long min, max;   /* smallest and largest value of a number */
     const char *about;    /* one line of help */
     double preset;        /* default of a number */
-    const char *former;   /* an older name, which help does not list; NULL: none */
+    const char *former;   /* an older name, which help does not list; NULL: no older name */
     const char *heading;  /* heading in help before this row; NULL: the heading of the row above */
     const struct value_list *values; /* the list of valid values; NULL: any text */
     const char *joints; /* characters that separate values; NULL: the option has one value */
@@ -270,10 +270,10 @@ bool option_next(struct option_walk *walk);
 /* A value of a list of values. Its strings are valid until the next call of value_list.at. */
 struct value {
     const char *name;
-    char end;             /* ':' or '=', if one follows the name; 0: none */
-    const char *argument; /* name in help for the text after `end`, such as "W"; NULL: none */
-    const char *about;    /* a line of help; NULL: none */
-    const char *heading;  /* heading in help, under which only the name is listed; NULL: none */
+    char end;             /* ':' or '=', if one of them follows the name; else 0 */
+    const char *argument; /* name in help for the text after `end`, such as "W"; NULL: no text */
+    const char *about;    /* a line of help; NULL: no description */
+    const char *heading;  /* heading in help, under which only names are listed, or NULL */
 };
 
 struct value_list {

@@ -26,7 +26,7 @@ const struct format *format_find(const char *name); /* finds a format by its nam
 const struct format *format_choose(size_t count, const struct output_options *options,
                                    struct err *err);
 
-/* The format, among the first `count`, whose extension the path has; NULL: none. */
+/* The format, among the first `count`, whose extension the path has; NULL: no such format. */
 const struct format *format_find_ending(const char *path, size_t count);
 
 /* format_is: true if the format has one of the names, such as "json jsonl". format_is_looked_at:
@@ -73,8 +73,8 @@ int output_check_selection(const struct output *output, const struct selection *
                            struct err *err);
 int output_check_count(const struct output *output, size_t texts, struct err *err);
 
-/* The path of the file with a line about each row of an array: vectors.jsonl for vectors.npy. NULL:
- * none, because the path is standard output, or on failure. */
+/* The path of the file with a line about each row of an array: vectors.jsonl for vectors.npy.
+ * Returns NULL if the path is standard output, or on failure. */
 const char *output_rows_path(const char *path, struct arena *arena, struct err *err);
 
 /* Refuse `path` if its file exists and was not written as a file of rows (--stack), or may not be

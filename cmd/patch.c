@@ -265,9 +265,9 @@ static int parse_joint(struct patching_plan *plan, const struct options *options
     return parse_heads(plan, "--joint", list, strlen(list), arena, err);
 }
 
-/* Read a list of receiving heads, such as `10.0,10.7.q`. A head without q, k or v gets the letter
- * of the next head that has one. Keys and values are received by the key/value head: a note names
- * the other heads that use it. */
+/* Read a list of receiving heads, such as `10.0,10.7.q`. A head without a letter (q, k or v) gets
+ * the letter of the next head that has one. Keys and values are received by the key/value head: a
+ * note names the other heads that use it. */
 static int parse_receivers(struct patching_plan *plan, const char *list, bool notes,
                            struct arena *arena, struct err *err)
 {

@@ -24,8 +24,8 @@ struct scope {
     struct err *err;
 };
 
-/* True if no word continues across the byte offset `at`: a space, a sign or a script without spaces
- * is there. */
+/* True if no word continues across the byte offset `at`, because one of the characters next to it
+ * cannot be in a word, or is from a script that is written without spaces. */
 static bool is_edge(const char *text, size_t size, size_t at)
 {
     uint32_t before = 0, after = 0;
@@ -143,9 +143,9 @@ static void put_span(struct buf *out, const struct scope *scope, struct word_spa
         buf_format(out, "%zu-%zu", span.first, last);
 }
 
-/* Append the positions of all regions called `name` or, unless `nth` is 0, only of number `nth` of
- * these, from 1. Returns 1 if no region has this name. Regions without tokens in this text are an
- * error. */
+/* Append the positions of all regions called `name` or, if `nth` is not 0, only of the nth of these
+ * regions, counted from 1. Returns 1 if no region has this name. Regions without tokens in this
+ * text are an error. */
 static int put_regions(struct buf *out, const struct scope *scope, const char *name, size_t size,
                        size_t nth)
 {
@@ -394,7 +394,7 @@ static int name_continuations(struct item *item, bool is_after, struct arena *ar
     return err_if(err->kind);
 }
 
-/* True if positions count tokens but not the tokens at the beginning, which have no number. */
+/* True if positions count tokens, except the first words_before tokens, which have no number. */
 static bool counts_rows(const struct tokenized *text)
 {
     return text->words_before && !text->words;

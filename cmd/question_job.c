@@ -56,7 +56,7 @@ int question_numbers(unsigned *numbers, const struct driver *driver, const struc
 {
     const char *list = question_options(driver, job)->select.show;
     const struct format *format = driver->output.format;
-    bool for_people = !driver->dose && /* --y may name any number, so all numbers are computed */
+    bool for_people = !driver->dose && /* in the figure of a batch, --y may name any number */
                       (format->for_people || format_is_looked_at(format));
     *numbers = for_people ? 1 : (1u << names.count) - 1;
     return list ? names_choose_set(numbers, names, "--show", list, err) : 0;

@@ -156,7 +156,8 @@ struct kind {
     const char *label; /* name of the column that contains what is scored: text, continuation or
                         * good */
     const char *row;   /* name of a row in a table that has a column for each model or value */
-    /* columns to use as --per; or the default of --group, if the input has this column */
+    /* columns that replace --per; or, if the input has this column, the default of --group; NULL:
+     * no such columns */
     const char *column;
 };
 
@@ -568,7 +569,8 @@ static const struct score_region *tokenize_continuations(struct text_with_source
         struct buf joined = {0};
         const char *rest = more;
         bool is_apart = !gap.start || isspace((unsigned char)text->raw[gap.start - 1]);
-        /* after a blank, a continuation in place of a mask loses its own blank */
+        /* a continuation that replaces a mask loses its leading spaces if the mask follows white
+         * space or begins the text */
         while (gap.end < text->size && is_apart && *rest == ' ')
             rest++;
         buf_bytes(&joined, text->raw, gap.start);

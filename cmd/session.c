@@ -66,8 +66,8 @@ int mechanism_options_list(struct mechanism **mechanisms, size_t *count,
 
 /* --- edits and the texts that supply their values --------------------------------------------- */
 
-/* Read a text, wrapped in the template of --chat, and its source (NULL: none) as tokens. If the
- * model has no tokenizer, the source is a list of ids. */
+/* Read a text, wrapped in the template of --chat, and its source (NULL: no source) as tokens. If
+ * the model has no tokenizer, the source is a list of ids. */
 static int tokenize_texts(struct text_with_source *pair, const struct viewer *viewer,
                           struct input input, const char *source, struct arena *arena,
                           struct err *err)

@@ -155,10 +155,10 @@ bool lacks_space(const struct tokenized *text, const char *more, const struct to
 struct question_words {
     /* `option`: name of the option; `answer`: its value A[:B]; NULL: not given */
     const char *option, *answer;
-    /* name of the option for the position, such as --query; NULL: the command has none */
+    /* name of the option for the position, such as --query; NULL: no such option exists */
     const char *place_option;
-    const char *place;            /* value of `place_option`, the index of a token; NULL: the
-                                   * default */
+    const char *place;            /* value of `place_option`, the index of a token; NULL: use
+                                   * the default position */
     struct notes *notes;          /* notes of answers that lack a space */
     const struct tokenized *text; /* the text of the question; NULL: no text yet */
     size_t index;                 /* index of the text's item, for notes */

@@ -12,7 +12,7 @@
 
 enum { STATUS_OF_SIGNALS = 128 };
 
-static const char *volatile hint = ""; /* the line that tells how to continue; "": none */
+static const char *volatile hint = ""; /* the line that tells how to continue, or "" */
 
 /* Let one thread clean up and end the program. Another thread that receives a signal waits here. */
 static void begin_to_leave(const char *message)

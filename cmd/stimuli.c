@@ -47,7 +47,7 @@ int regions_read(struct item *item, const char *numbers, struct arena *arena, st
                 "column 'regions': expected %zu name%s separated by |, as in the text, found %zu",
                 parts.count, num_plural(parts.count), names.count);
     const char *mark = marked;
-    bool is_apart = false; /* true if a mark since the last region with text was next to blanks */
+    bool is_apart = false; /* true if blanks adjoin a mark since the last region with text */
     for (size_t i = 0; i < parts.count && !err->kind; i++) {
         const char *name = column ? names.items[i] : "";
         long long number = numbers ? strtoll(numbers, (char **)&numbers, 10) : (long long)i + 1;
@@ -121,7 +121,7 @@ struct formula {
     const struct score_total *rows, *end;
     const char *at;
     size_t operands;
-    int unknown;      /* number of bytes at `at` that name a region which the item lacks; 0: none */
+    int unknown;      /* size of the name at `at` of a region that the item lacks; else 0 */
     bool is_truth;    /* the last value is the result of a comparison, or of & or | */
     bool lacks_truth; /* an operand of & or | is a number */
 };
@@ -133,7 +133,7 @@ static char take(struct formula *formula, const char *signs)
     return *formula->at && strchr(signs, *formula->at) ? *formula->at++ : 0;
 }
 
-/* Read the surprisal of a region, 3;%match%, or of all regions, *;%match%; or a number. */
+/* Read a number, or the name of a surprisal: of a region (3;%match%) or all regions (*;%match%). */
 static bool parse_number(double *value, struct formula *formula)
 {
     char region[8] = "", condition[256] = "";

@@ -17,11 +17,11 @@ struct text_survey {
     size_t hidden;           /* number of texts with characters that a spreadsheet does not show */
     size_t hidden_line;      /* number of the line of the first text with hidden characters */
     unsigned hidden_kinds;   /* kinds of hidden characters: bits 1 << index in the table `hidden` */
-    size_t errors;      /* number of cells outside columns of texts with an Excel error, as #N/A */
+    size_t errors;      /* number of cells with an error of Excel, such as #N/A, except in texts */
     size_t error_line;  /* number of the line of the first cell with an error */
     const char *error;  /* value of the first cell with an error */
     size_t whole;       /* number of lines with a separator in a table of one column */
-    const char *commas; /* name of a copied column of numbers with a decimal comma; NULL: none */
+    const char *commas; /* name of a copied column of numbers with a decimal comma, or NULL */
 };
 
 /* Find the first mark, `|`, from `at` on; NULL: no mark. A bar of a special token is no mark. */

@@ -30,7 +30,7 @@ struct sweep {
     size_t count;
     /* models of --model, with a pattern replaced by its matches; empty: not given */
     struct texts models;
-    /* several models are given by --model: items[0] is the model, which results name anyway */
+    /* --model gives several models, and is items[0]; results name their model in any case */
     bool of_models;
     size_t settings; /* number of settings, at least 1 */
 };
@@ -107,8 +107,8 @@ struct dose {
     size_t points, lines;
 };
 
-/* Choose the swept options for the axis and the lines. Refused: no swept option has numbers as
- * values. */
+/* Choose the swept options for the axis and the lines. Refuse a sweep without an option whose
+ * values are numbers. */
 int dose_begin(struct dose *dose, const struct sweep *sweep, const char *y, struct arena *arena,
                struct err *err);
 

@@ -47,8 +47,8 @@ static const char *show_of_mixers(const struct format *format, const struct conf
     return attends ? format->show : format->show ? "tokens,mix_map,mix_context" : "mix_map";
 }
 
-/* If each channel of a mixer is a head of its own, show one map of the norm over all channels in
- * place of a map for each. */
+/* If each channel of a mixer is a head of its own, show one map, of the norm over all channels, in
+ * place of one map for each channel. */
 static void join_channels(struct selection *selection, const struct config *config)
 {
     const enum site map = SITE_OF(BRANCH_MIXER, SITE_WEIGHTS);

@@ -53,7 +53,7 @@ struct tokenize_run {
     const struct chat *chat;
     struct items items;
     size_t count;     /* number of tokens of the current text */
-    struct buf lines; /* with --only-ids: a line of ids per text, separated by blanks */
+    struct buf lines; /* with --only-ids: for each text a line of its ids, with blanks between */
     /* [items.count] if there are several texts: true for each text without tokens, which has no
      * table */
     bool *lacks;

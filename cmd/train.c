@@ -547,7 +547,7 @@ static int run_steps(struct train_run *run, struct err *err)
 {
     static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
     const struct sigaction action = {.sa_handler = note_signal, .sa_flags = SA_RESTART};
-    struct sigaction now; /* keep signals ignored that a parent process, such as nohup, ignores */
+    struct sigaction now; /* signals that a parent process, such as nohup, ignores stay ignored */
     for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
         if (sigaction(ending[i], NULL, &now) || now.sa_handler != SIG_IGN)
             sigaction(ending[i], &action, &usual);

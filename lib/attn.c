@@ -28,7 +28,7 @@ struct attn_model {
                                         * attn_encode_special or attn_encode_source needs it */
     size_t runs, steps, packing_bytes; /* runs: number of calls with more tokens than texts; steps:
                                         * number of calls with one token of one text; packing_bytes:
-                                        * limit of attn_set_packing */
+                                        * the limit that attn_set_packing sets */
     size_t begin, adds_begin;          /* the same as attn_counts.begin and
                                         * attn_counts.adds_begin */
     struct mechanism mechanism;        /* the model's kind of attention; a request may replace it
@@ -459,8 +459,8 @@ static int run_request(struct host_call *call, struct attn_model *model, const s
     return err_if(failed);
 }
 
-/* Pass the gradients of the tokens' rows of the embedding table to the sink. It gets them after the
- * gradient of the embedding. */
+/* Pass the gradients of the tokens' rows of the embedding table to the sink, after the gradient of
+ * the embedding. */
 static int pass_on_rows(struct showing *showing, struct matrix rows, bool of_source,
                         struct err *err)
 {
@@ -708,12 +708,12 @@ int attn_generate(struct attn_model *model, const struct attn_ids *ids,
 enum weight_form {
     FORM_MATRIX,   /* a matrix [in, out] */
     FORM_TURNED,   /* a transposed matrix [out, in] */
-    FORM_TO_HEADS, /* a matrix [head, in, dim]: its columns divided by heads */
-    FORM_OF_HEADS, /* a matrix [head, dim, out]: its rows divided by heads */
+    FORM_TO_HEADS, /* [head, in, dim]: a matrix whose columns are divided among heads */
+    FORM_OF_HEADS, /* [head, dim, out]: a matrix whose rows are divided among heads */
     FORM_SCALES,   /* the scales [out] of a norm */
     FORM_SHIFTS,   /* the shifts [out] of a norm */
     FORM_BIAS,     /* a vector [out] */
-    FORM_HEAD_BIAS /* a vector divided by heads, [head, dim] */
+    FORM_HEAD_BIAS /* [head, dim]: a vector that is divided among heads */
 };
 
 static const struct weight_row {

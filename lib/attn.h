@@ -85,7 +85,7 @@ struct attn_ids {
                     * SIZE_MAX: the token is a special token that was added */
     unsigned char *segments; /* [count] token types, for a pair of texts; NULL: all 0 */
     unsigned char *joins;    /* [count] 1: the token belongs to the same word or punctuation mark as
-                              * the token before; read with `within_word` */
+                              * the token before it; used only with `within_word` */
 };
 
 /* Tokenize a text of any length with the model's own tokenizer, without special tokens. Returns 0,
@@ -122,7 +122,7 @@ struct attn_counts {
     size_t vocabulary;
     size_t positions;  /* maximum number of tokens in a text; 0: no limit */
     size_t begin;      /* id of the token that begins a text or, in a model with an encoder, the
-                        * decoder's start token; SIZE_MAX: none */
+                        * decoder's start token; SIZE_MAX: there is no such token */
     size_t adds_begin; /* 1: attn_encode_special begins each text with `begin` */
     size_t mask;       /* id of the mask token; SIZE_MAX: there is none, or the model is causal or a
                         * classifier */
@@ -200,9 +200,9 @@ struct attn_request {
     size_t value_count;
 };
 
-/* Run the model on the ids up to the last requested tensor. Returns 0, or -1 with `error`. A NULL
- * model, ids, request or sink is a usage error (2), so a caller need not check the results of
- * earlier calls. */
+/* Run the model on the ids; the pass ends after the last requested tensor. Returns 0, or -1 with
+ * `error`. A NULL model, ids, request or sink is a usage error (2), so a caller need not check the
+ * results of earlier calls. */
 int attn_run(struct attn_model *model, const struct attn_ids *ids,
              const struct attn_request *request, struct attn_error *error);
 

@@ -1,7 +1,8 @@
-/* attn_host.h: the calls of the program that uses the library. An object, such as a model, runs one
- * call at a time. It may be closed during a call, and its files may become shorter during it.
- * SIGBUS is handled while an object is open. A fault in a file that a call mapped fills the rest of
- * the mapping with zeros, and the call fails. Other faults go to the handler that was set before.
+/* attn_host.h: begins and ends the calls that a program makes to the library. An object, such as a
+ * model, runs one call at a time. It may be closed during a call, and its files may become shorter
+ * during it. SIGBUS is handled while an object is open. A fault in a file that a call mapped fills
+ * the rest of the mapping with zeros, and the call fails. Other faults go to the handler that was
+ * set before.
  *
  *     struct host_call call = {0};
  *     int failed = host_call_begin(&call, &object) || ...;

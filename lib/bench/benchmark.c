@@ -30,10 +30,10 @@ struct peak {
     struct matrix x, y;
 };
 
-/* The work of a forward pass: a multiply-add is two operations; each weight, cached key and cached
- * value is read once; embeddings, norms, softmax and activations are not counted. Or the limits of
- * the machine: `operations` per second of products alone, in the precision of the pass, and `bytes`
- * per second read from memory. */
+/* Either the work of a forward pass: a multiply-add is two operations; each weight, cached key and
+ * cached value is read once; embeddings, norms, softmax and activations are not counted. Or the
+ * limits of the machine: `operations` per second of products alone, in the precision of the pass,
+ * and `bytes` per second read from memory. */
 struct bench_work {
     double operations, bytes;
 };
@@ -46,7 +46,7 @@ static const double ALL_THREADS = 1e9; /* multiply-adds that a loop declares so 
                                         * it */
 
 enum {
-    WINDOW_BYTES = 32 * 1024 * 1024, /* bytes of a window, which are read in some milliseconds */
+    WINDOW_BYTES = 32 * 1024 * 1024, /* bytes that are read in one window, in a few milliseconds */
     MEMORY_LEAST = WINDOWS * WINDOW_BYTES,
     MEMORY_MOST = 1024 * 1024 * 1024,
     CACHE_UNKNOWN = 64 * 1024 * 1024,
@@ -312,8 +312,8 @@ struct stopwatch {
     double seconds;
 };
 
-/* Start the stopwatch at the values, stop it at the context. With several texts, the time is from
- * the last values to the first context. */
+/* Start the stopwatch when the values were computed, and stop it when the context was. With several
+ * texts, the time is from the last values to the first context. */
 static int take_time(void *context, const struct announcement *announced, struct err *err)
 {
     struct stopwatch *stopwatch = context;

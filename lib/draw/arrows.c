@@ -6,10 +6,10 @@
 #include <math.h>
 #include <string.h>
 
-/* in points: `LARGEST`: largest side of a panel; `LABELS`: room for axis labels */
+/* in points: LARGEST is the largest side of a panel, LABELS the space for axis labels */
 static const double LARGEST = 300, LABELS = 26;
 static const double WIDTH = 1.3, BARB = 6, BARB_TURN = 0.35;
-/* in points: `GAP`: space around a name; `NEAR`: smallest distance of a name from its tip */
+/* in points: GAP is the space around a name, NEAR the smallest distance of a name from its tip */
 static const double GAP = 2, NEAR = 4;
 static const struct pen grid = {{0xdd, 0xdd, 0xdd}, 0.5, 1};
 
@@ -59,7 +59,7 @@ static struct point project(const struct scene *scene, double x, double y, doubl
 {
     double low = scene->scale.low, range = scene->scale.high - low;
     double scale =
-        /* in this projection, a unit box is 1.366 wide and 1.549 high */
+        /* in this projection, a cube of side 1 is 1.366 wide and 1.549 high */
         (scene->area.width - 2 * LABELS) / 1.366;
     scale = fmin(scale, (scene->area.height - LABELS) / 1.549);
     x = (x - low) / range;

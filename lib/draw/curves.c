@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* PITCH and HEIGHT in points; HEIGHT_SHARE is the height as a share of the width in print */
+/* PITCH: usual width of a row in points; HEIGHT: height of the chart in points, in print at most
+ * HEIGHT_SHARE of its width */
 static const double PITCH = 30, HEIGHT = 150, HEIGHT_SHARE = 0.45;
 static const double GAP = 4, POINT = 3, WIDTH = 1.2, LABELS = 90;
 static const struct pen thin = {{0x99, 0x99, 0x99}, 0.5, 1};

@@ -180,7 +180,7 @@ int drawing_check(struct err *err)
     return 0;
 }
 
-/* Read the letters of a file that fonts often lack, each once: all letters except those below
+/* Read from a file the letters that fonts often lack, each once: all letters except those below
  * U+0590 (Latin, Greek, Cyrillic, Armenian) and symbols (U+2000 to U+2BFF). Returns how many there
  * are. */
 static size_t parse_letters(uint32_t letters[LETTERS_MAX], FILE *file)
@@ -345,8 +345,10 @@ static int convert(struct drawing *drawing, struct err *err)
     FILE *result = open_temporary(err);
     if (!result)
         return -1;
-    snprintf(dpi, sizeof dpi, "%lld", png ? drawing->dpi : 72); /* 72: lengths are points */
-    setenv("SOURCE_DATE_EPOCH", "0", 0); /* date that programs put into files, unless it is set */
+    /* a PDF gets 72 dots per inch, since lengths in the SVG are points */
+    snprintf(dpi, sizeof dpi, "%lld", png ? drawing->dpi : 72);
+    /* set the date that programs write into files, unless the user has set it */
+    setenv("SOURCE_DATE_EPOCH", "0", 0);
     int failed = lseek(fileno(drawing->svg_file), 0, SEEK_SET) ? cannot_read(err) : 0;
     failed = failed || run(arguments, drawing->svg_file, result, err) ||
              copy_result(drawing, result, err);

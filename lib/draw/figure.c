@@ -103,7 +103,7 @@ static bool is_of_text(const struct axis *axis, const struct report *report)
 }
 
 /* Reduce the rows and columns that are tokens (or words) of the text to the requested range, if
- * any. `*cropped`: whether the range applies to the rows or the columns. */
+ * any. `*cropped` tells if the range applies to the rows or the columns. */
 static int crop(struct sheet *sheet, bool *cropped, const struct report *report,
                 const struct figure_form *form, struct arena *arena, struct err *err)
 {

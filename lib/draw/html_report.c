@@ -13,9 +13,9 @@
 /* --- live pages ------------------------------------------------------------------------------- */
 
 enum {
-    /* bytes of a file in one element; browsers limit the length of a string */
+    /* maximum number of bytes of a file in one element: browsers limit the length of a string */
     CHUNK_BYTES = 3 << 24,
-    /* largest size of the model's files; browsers fail to open larger pages */
+    /* maximum total size of the model's files: browsers fail to open larger pages */
     MODEL_BYTES_MAX = 1 << 30,
 };
 

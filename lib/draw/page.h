@@ -21,7 +21,7 @@
 /* A step of the lesson (cmd/lesson.c). Its example is the text of the page. */
 struct page_lesson {
     const char *title;
-    const char *before;  /* text about the step */
+    const char *before;  /* text that introduces the step */
     const char *line;    /* command line, with "attn-cli"; double quotes group words; "": none */
     const char *look;    /* text on where to look: paragraphs, separated by empty lines; each is a
                           * slide */
@@ -47,7 +47,7 @@ struct page_lesson {
     const struct page_lesson *chinese; /* the same texts in Chinese; NULL: none */
 };
 
-enum { PAGE_ORIGIN_DEPTH = 2 }; /* `depth` (struct score_plan) of scores that a page explains */
+enum { PAGE_ORIGIN_DEPTH = 2 }; /* value of `depth` in struct score_plan for page_origin */
 
 /* A head's score of a query and a key as a sum over pairs of terms: one of the query's residual
  * stream and one of the key's (measure/score_attribution.h). */
@@ -70,7 +70,7 @@ struct page_features {
 struct page_journey {
     const struct report *report; /* the report with these tensors; NULL: none */
     bool exact;
-    long long query; /* the only query whose rows are in the report; -1: rows of all queries are */
+    long long query; /* the only query whose rows are in the report; -1: all queries have rows */
 };
 
 /* Data of a page in addition to tensors. NULL or 0 omits a part, except for config, text and
@@ -124,7 +124,7 @@ extern report_writer html_working_write;
  * mixers. */
 struct site_set page_explained_sites(const struct config *config);
 
-/* Return the sites that a journey through the model needs: page_stream_sites the sites around each
+/* Return the sites that the animation Motion shows: page_stream_sites the sites around each
  * sublayer, page_journey_sites the sites in heads. */
 struct site_set page_stream_sites(const struct config *config);
 struct site_set page_journey_sites(const struct config *config);
@@ -173,7 +173,7 @@ struct page_part {
     size_t size;
 };
 
-extern const struct page_part page_before; /* the part from <style> to the last control */
+extern const struct page_part page_before; /* the first part, from <style> to the last control */
 extern const struct page_part page_behind; /* the script that draws the page, from <script> */
 extern const struct page_part page_live;   /* for live pages: the script that runs the engine */
 /* the engine, compressed by gzip; empty if it was not built */

@@ -104,7 +104,7 @@ static bool has_sink(const struct axis *axis)
     return axis->numbers && axis_number(axis, axis->size - 1) < 0;
 }
 
-/* Return the name of the list in the page's "labels" that an axis uses; "numbers" has no list. */
+/* Return the name of the list in the page's "labels" that an axis uses, or "numbers". */
 static const char *kind_of(const struct report *report, const struct axis *axis)
 {
     const struct tokenized *text = report_text_of(report, axis);

@@ -14,7 +14,7 @@ static const double CAP = 0.36; /* half the height of a capital, relative to the
 
 /* --- axes ------------------------------------------------------------------------------------- */
 
-static const double GRID = 0.375;    /* points: half a pixel at 96 pixels per inch */
+static const double GRID = 0.375;    /* half a pixel, in points, at 96 pixels per inch */
 static const double SMALLEST = 0.75; /* smallest size of a cell in points */
 /* smallest font size of labels in points, unless a size is given */
 static const double LABEL_LEAST = 5;
@@ -112,7 +112,7 @@ void axis_fit_labels(struct axis_fit *fit, const struct axis *axis, bool columns
                    strcmp(first->text, first->exact) == 0;
     bool level = columns && (width + fmax(2, fit->size / 4) <= fit->pitch || numbers);
     thin_out(fit, level ? width + (numbers ? 4 : 2) : line);
-    /* labels of which only some are shown are usually numbers, and level */
+    /* if only some of the labels are shown, they are usually numbers, which are drawn level */
     if (columns && !level && fit->every > 1) {
         thin_out(fit, widest(axis, fit) + 4);
         level = true;

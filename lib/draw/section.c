@@ -67,7 +67,7 @@ static const double FOOT_GAP = 2;
 static const double LAYER_NAMES = 1.4; /* space for layer names, in line heights */
 /* Space between panels in points: GAP, or GAP_OF_MANY if a row has more than MANY panels. */
 static const double GAP = 9, GAP_OF_MANY = 4.875, MANY = 8;
-static const double GAP_SHARE = 0.2;  /* in print, the largest gap as a share of a panel */
+static const double GAP_SHARE = 0.2;  /* in print, the largest gap as a share of a panel's width */
 static const double PANEL_LEAST = 90; /* smallest width in points of panels that are side by side */
 /* in print, the largest width of labels as a share of the section's width */
 static const double LABELS_SHARE = 0.3;
@@ -193,7 +193,7 @@ static void fit_panels(struct section *section)
 
 /* --- running text, each token on the colour of its value -------------------------------------- */
 
-static const double PAD = 1.5; /* points of background to the left and right of a token */
+static const double PAD = 1.5; /* width in points of the background on each side of a token */
 static const double WORD_GAP = 2;
 
 struct legend_word {

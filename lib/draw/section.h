@@ -51,7 +51,7 @@ struct section {
     const struct style *style;
     struct section_sheets what;
     size_t panels, across; /* `panels`: number of panels; `across`: number of panels in a row */
-    size_t tracks;         /* heads in a panel: 1, or in an overlay all heads of the layer */
+    size_t tracks;         /* number of heads in a panel: 1 or, in an overlay, all of the layer */
     bool by_layer; /* panels are a grid with a row for each layer and a column for each head */
     struct colour_norms norms;
     struct ramp ramp;

@@ -168,7 +168,7 @@ static void put_cells(struct canvas *tex, struct box box, const struct cells *ce
     const unsigned char *levels = cells->levels;
     canvas_put(tex, "\\attncells{#}{#}", (double[]){box.x, -box.y});
     stream_format(tex->out, "{%.5f}{%.5f}\n", box.width / (double)cells->columns,
-                  /* enough digits to place the last of many cells */
+                  /* with fewer than 5 decimals, the last of many cells would be misplaced */
                   box.height / (double)cells->rows);
     for (size_t i = 0; i < cells->rows * cells->columns; i++) {
         struct colour colour = ramp->colours[levels[i]];

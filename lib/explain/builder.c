@@ -156,7 +156,7 @@ void builder_norm_formula(struct builder *builder, const char *y, const char *x,
                     norm->shift ? " + β" : "");
 }
 
-/* Append a number that may exceed float32, such as a square. */
+/* Append a number that may exceed the range of float32, such as a square. */
 static void add_wide(struct builder *builder, double value)
 {
     if (isfinite((float)value))

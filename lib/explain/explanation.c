@@ -50,7 +50,7 @@ static bool is_decoder(const struct config *config)
 /* Find the requested attention among the sublayers, and select the sites of the layer. If only one
  * query is explained, and not in an encoder, only its rows are selected. In models of attention
  * alone, and with copies of the stream, the previous layer is selected as well, since it makes the
- * input; in cross-attention also source_site. */
+ * input; for cross-attention, source_site is selected as well. */
 static int begin(struct trace *trace, struct selection *selection, const struct config *config,
                  const struct explain_request *request, struct arena *arena, struct err *err)
 {
@@ -125,7 +125,8 @@ static const struct array *trace_find(const struct trace *trace, enum site site)
     return report_find(trace->report, trace_site(trace, site), trace->layer);
 }
 
-/* Return the number of heads of a site in the layer; SITE_CONTEXT may have half as many. */
+/* Return the number of heads of a site in the layer; SITE_CONTEXT may have half as many as
+ * other sites. */
 static size_t heads_at(const struct trace *trace, enum site site)
 {
     return site_heads(trace->config, trace_site(trace, site), trace->layer);
@@ -353,7 +354,7 @@ static int run(struct trace *trace, const struct passes *passes, struct arena *a
     if (!mechanism_lacks(&config->mechanism, BLOCK_POSITIONS))
         trace->rotary = trace->rule->head.rotary;
     find_inputs_and_keys(trace);
-    size_t d = trace->rule->head.d_k; /* set_query sets the query of the bias, bias.q */
+    size_t d = trace->rule->head.d_k; /* trace->bias has no query yet: set_query sets it */
     trace->bias =
         score_head_bias(&trace->rule->score, biases, request->head, (struct matrix){.columns = d},
                         (struct matrix){(float *)trace->k, trace->keys, d, d});
@@ -423,7 +424,7 @@ static int choose_shown(struct chapter *chapter, const struct trace *trace, size
  * one of the first three, which say how it computes weights. */
 enum way {
     BY_SOFTMAX = 1 << 0,
-    BY_LATE_MASK = 1 << 1, /* mask after the softmax */
+    BY_LATE_MASK = 1 << 1, /* the mask is applied after the softmax */
     BY_FEATURES = 1 << 2,  /* linear attention */
     ATTENDS = BY_SOFTMAX | BY_LATE_MASK | BY_FEATURES,
     DROPPED = 1 << 3,
@@ -431,15 +432,15 @@ enum way {
     HEADS_NORMED = 1 << 5, /* norms of queries and keys */
     ROTATED = 1 << 6,      /* rotary embedding */
     CAPPED = 1 << 7,
-    MOVED = 1 << 8,  /* the scores are moved by a position bias */
+    MOVED = 1 << 8,  /* a position bias is added to the scores */
     COOLED = 1 << 9, /* a temperature divides the scores after a soft cap or bias */
     KEYS_EDITED = 1 << 10,
     OF_MLP = 1 << 11,
-    MLP_NORMED = 1 << 12, /* a norm before the MLP */
+    MLP_NORMED = 1 << 12, /* a norm precedes the MLP */
     ADDS = 1 << 13,       /* any sublayer, if the explanation goes on to the end of the layer */
     LAST = 1 << 14,       /* the last sublayer of the last layer */
     OF_EXPERTS = 1 << 15,
-    TURNED_FIRST = 1 << 16, /* rotary embedding, then norms of queries and keys */
+    TURNED_FIRST = 1 << 16, /* the rotary embedding precedes the norms of queries and keys */
     OF_GIVEN = 1 << 17,     /* the sublayer that adds the layer's own input */
     OF_BRANCH = 1 << 18,    /* the low-rank branch beside the attention */
     MAKES_COPIES =
@@ -719,7 +720,7 @@ static void show_edited(struct builder *builder, const struct trace *before,
         builder_keys(builder);
         builder_column(builder, of_maps[site], NULL, trace_row(before, site));
         builder_column(builder, "edited", "edited", trace_row(builder->trace, site));
-    } else if (site == SITE_V) { /* step_values also shows weights */
+    } else if (site == SITE_V) { /* step_values shows values and weights */
         step_values(builder, builder->trace);
         builder->step->working.formula_count = 0;
     } else if (site == SITE_K || site == SITE_K_PRE) {

@@ -17,7 +17,7 @@ struct explain_request {
     size_t key;                /* index of the key in worked examples; for a query that cannot
                                 * attend to it, the first key that the query can attend to */
     bool is_list;              /* the report is a list of queries, even if there is only one */
-    int digits;                /* decimals of numbers */
+    int digits;                /* number of decimals */
     size_t keys;               /* number of keys that pages show, the ones with the largest weights;
                                 * 0: all */
     const char *language;      /* language of headings and notes, such as "zh"; NULL: English */

@@ -39,7 +39,7 @@ struct trace {
     struct block_weights block;  /* matrices of the traced attention, and of the layer's MLP */
     struct viewer *viewer;
     struct weights *weights;         /* parameters of the viewer's model */
-    size_t layer, head, query, keys; /* `keys` is S */
+    size_t layer, head, query, keys; /* `keys`: S, the number of keys */
     size_t kv_head;                  /* key/value head that the traced head uses */
     size_t own;                      /* index of the traced head among the captured heads: 0 or 1 */
     size_t context_head;             /* number of the head's context: the head's number, or the
@@ -52,7 +52,8 @@ struct trace {
     size_t input_size;          /* C, the number of channels */
     const float *word_rows;     /* [T, W] token embeddings before their projection to C channels;
                                  * NULL: no such projection */
-    struct norm embedding_norm; /* norm of the embedding, in layer 0; scale NULL: none */
+    struct norm embedding_norm; /* in layer 0: norm of the embedding; `scale` is NULL if there is no
+                                 * such norm */
     struct weight projection;   /* in layer 0: projection from W channels to C, of token embeddings
                                  * or of the sum of embeddings; weight_exists is false without it */
     size_t sum_size;            /* channels of the sum of embeddings: W if the sum is projected,

@@ -513,7 +513,7 @@ void step_products(struct builder *builder, const struct trace *trace)
 
 /* --- scale, cap, ALiBi, temperature ----------------------------------------------------------- */
 
-/* Changes of scores in the order of the pass; a model has some of them. */
+/* Changes of scores in the order of the pass; each model makes some of them. */
 enum change { NONE, SCALED, CAPPED, MOVED, COOLED, CHANGES };
 
 static const char *const changed[] = {"score", "scaled", "capped", "moved", "cooled"};
@@ -713,7 +713,8 @@ static float sum_of(const float *values, size_t count)
     return sum;
 }
 
-/* Return the number of rows of a softmax: the keys, and the sink if the head has one. */
+/* Return the number of scores in a softmax: one for each key, and one for the sink if the
+ * head has one. */
 static size_t count_rows(const struct trace *trace)
 {
     return trace->keys + (trace->sink != NULL);
@@ -781,7 +782,8 @@ static const float *take_result(struct builder *builder, const char **name, cons
  *
  *     weight_0 = e^(-0.4246 - 2.4542) / 1.4556 = 0.0562 / 1.4556 = 0.0386
  *
- * Scores that nothing masks keep their last name: scaled_j, or score_j if there is no scale. */
+ * If the mask changes no score, or comes after the softmax, masked_j is called by the name of the
+ * last change of the scores, such as scaled_j or, without any change, score_j. */
 void step_softmax(struct builder *builder, const struct trace *trace)
 {
     const struct named_vector open = take_scores(builder, COOLED);

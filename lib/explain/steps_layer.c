@@ -653,8 +653,8 @@ static float *take_entering(struct builder *builder)
 }
 
 /* Show a table with a row for each copy of the stream: its vector in `from`, its `count` numbers in
- * `numbers` (`count` 0: one number), and its vector in `to`. Without values, `numbers` is left
- * out. */
+ * `numbers` (`count` 0: one number), and its vector in `to`. Arguments without values get no
+ * column. */
 static void show_copies(struct builder *builder, struct named_vector from,
                         struct named_vector numbers, size_t count, struct named_vector to)
 {
@@ -934,7 +934,7 @@ void step_logits(struct builder *builder, const struct trace *trace)
 
     builder_formula(builder, "%s_v = %s%s · w_v", finished ? "dot" : "logit", y.name,
                     rule.project ? " · P_out" : "");
-    if (finished) { /* logit_v = 30 × tanh((dot_v + b_v) / 2.5 / 30) */
+    if (finished) { /* add a formula like logit_v = 30 × tanh((dot_v + b_v) / 2.5 / 30) */
         builder_add(builder, capped ? "logit_v = %n × tanh(" : "logit_v = ", rule.cap);
         builder_add(builder, !bias ? "dot_v" : capped || divided ? "(dot_v + b_v)" : "dot_v + b_v");
         builder_add(builder, divided ? " / %n" : "", rule.divisor);

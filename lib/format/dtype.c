@@ -316,7 +316,8 @@ struct use {
     float *to; /* output: columns, `stride` floats apart; or, with `x`, a sum for each row */
     size_t stride;
     const float *x; /* the vector to multiply by; NULL: no products */
-    char *packed;   /* output of packing: parts, `stride` bytes apart; NULL: not packed */
+    char *packed;   /* output of packing: packed parts, `stride` bytes apart; NULL: nothing is
+                     * packed */
 };
 
 static ALWAYS_INLINE void use_numbers(const struct use *use, const struct blocks *restrict some,

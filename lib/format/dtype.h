@@ -100,7 +100,8 @@ struct dtype_packing {
     bool has_less;
 };
 struct dtype_packing dtype_packing(enum dtype dtype);
-size_t dtype_packed_bytes(const struct dtype_packing *packing); /* bytes of a packed part */
+size_t dtype_packed_bytes(const struct dtype_packing *packing); /* returns the bytes of a packed
+                                                                 * part */
 
 /* Pack `count` numbers, in whole blocks, of DTYPE_ROWS rows; the parts begin `apart`
  * bytes apart. */

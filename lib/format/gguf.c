@@ -34,7 +34,7 @@ static const struct {
     [GGUF_F64] = {"float64", 8},
 };
 
-/* The types, at the indices that ggml gives them, four in a line. */
+/* The number types of ggml; the index of a type is ggml's number for it. */
 /* clang-format off */
 const struct gguf_type gguf_types[GGUF_TYPES] = {
     {"F32", 1, 4},        {"F16", 1, 2},      {"Q4_0", 32, 18},     {"Q4_1", 32, 20},

@@ -74,9 +74,9 @@ struct gguf {
     struct file file;
     struct arena arena;
     size_t alignment;
-    struct gguf_pair *pairs; /* [pair_count] in the file's order */
+    struct gguf_pair *pairs; /* [pair_count] keys with their values, in the file's order */
     size_t pair_count;
-    struct gguf_tensor *tensors; /* [tensor_count] in the file's order */
+    struct gguf_tensor *tensors; /* [tensor_count] tensors, in the file's order */
     size_t tensor_count;
     struct hash_table keys, names;
 };

@@ -20,8 +20,9 @@ enum pickle_kind {
     PICKLE_LIST = 'L',    /* a list, without its items */
     PICKLE_REAL = 'f',    /* a real number, without its value */
     PICKLE_GLOBAL = 'g',  /* a class or a function */
-    PICKLE_STORAGE = 'S', /* items "tgtti": "storage", class, name, device, count of elements */
-    PICKLE_TENSOR = 'T',  /* items "SiPPbD": storage, offset, shape, strides, … */
+    PICKLE_STORAGE = 'S', /* a storage: items "tgtti": "storage", class, name, device, number of
+                           * elements */
+    PICKLE_TENSOR = 'T',  /* a tensor: items "SiPPbD": storage, offset, shape, strides, … */
     PICKLE_MARK = '(',
 };
 
@@ -29,15 +30,15 @@ struct pickle_value {
     enum pickle_kind kind;
     uint32_t size; /* bytes of a text, number of items of a tuple, or enum role of a global */
     union {
-        int64_t integer; /* an integer; of a class of storages, its enum dtype; of a dict, its
-                          * number */
+        int64_t integer; /* value of an integer; for a class of storages, its enum dtype; for a
+                          * dict, its number */
         const char *text;
         const struct pickle_value *items;
     };
 };
 
-/* The updates of all dicts, in order. An update is the dict, with the number of values that follow
- * it, then names and their values in turn. The saved dict has the number 0. */
+/* The updates of all dicts, in order. Each update begins with its dict, whose `size` is the number
+ * of values that follow it: names and their values in turn. The saved dict has the number 0. */
 struct pickle {
     struct pickle_value *updates;
     size_t size, dicts;

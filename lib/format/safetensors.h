@@ -30,8 +30,8 @@ struct safetensors_entry {
     size_t shape[SAFETENSORS_RANK_MAX];
     size_t count;      /* number of elements: the product of the shape */
     const void *data;  /* `count` elements of type `dtype`, not aligned */
-    size_t begin, end; /* data_offsets; in other formats only end - begin has a meaning: the bytes
-                        * in the file */
+    size_t begin, end; /* the field data_offsets; in other formats only end - begin has a meaning:
+                        * the size of the data in the file in bytes */
 };
 
 struct safetensors {
@@ -74,7 +74,7 @@ struct safetensors_tensor {
 
 struct safetensors_note {
     const char *key;
-    const char *text; /* valid UTF-8 */
+    const char *text; /* the text, which is valid UTF-8 */
 };
 
 /* Write the length and the header, padded to 8 bytes, into an empty buffer. The caller writes the

@@ -351,7 +351,7 @@ static void put_fields(struct buf *out, const struct zip_writer *zip)
     buf_integer(out, HAS_DESCRIPTOR, 2);
     buf_repeat(out, "", 1, 6); /* all 0: method (stored), time, date */
     buf_integer(out, zip->crc, 4);
-    put_all_ones(out, 8); /* both sizes, compressed and not */
+    put_all_ones(out, 8); /* both sizes: compressed and uncompressed */
     buf_integer(out, strlen(zip->name), 2);
 }
 

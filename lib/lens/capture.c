@@ -58,7 +58,7 @@ struct array *capture_add(struct capture *capture, size_t text, struct array ite
 {
     struct array_list *list = &capture->lists[text];
     assert(list->count < capture->capacity);
-    if (array_is_of_copies(&item)) { /* copies of the stream are not heads: all are captured */
+    if (array_is_of_copies(&item)) { /* --head selects heads, not copies of the stream */
         item.heads = (struct axis){.name = "copy",
                                    .numbers = capture->all_heads.items,
                                    .size = config_copies(capture->config)};

@@ -20,7 +20,8 @@ struct array_list {
     struct array *items;
     size_t count;
     const char *wanted;    /* the selected queries, such as "0,3-5"; NULL: all */
-    const size_t *queries; /* [query_count] indices in `wanted`; NULL: all queries, or not parsed */
+    const size_t *queries; /* [query_count] the indices that `wanted` lists; NULL: all queries are
+                            * selected, or `wanted` was not parsed yet */
     size_t query_count;
     size_t *rows; /* [tokens] row of each query in a lent map, ATTENTION_NO_ROW if it is not
                    * selected; NULL: all queries are selected, or no map was lent yet */

@@ -57,7 +57,8 @@ static int keep_logits(void *context, const struct announcement *announced, stru
     return logits ? 0 : -1;
 }
 
-/* Return the limit of new tokens after a prompt: as requested, else the model's limit, else 32. */
+/* Return the maximum number of new tokens after a prompt: the requested number, else the model's,
+ * else 32. */
 static size_t tokens_after(const struct viewer *viewer, const struct generation_config *generation,
                            size_t prompt)
 {
@@ -276,10 +277,11 @@ struct beam_search {
     size_t width;
     struct beam *beams; /* [3, width] memory of `live`, `grown` and `ended` */
     struct beam *live;  /* [width] current beams; the first `live_count` are in use */
-    struct beam *grown; /* [width] the beams after the current step; then swapped with `live` */
+    struct beam *grown; /* [width] the beams after the current step, which swaps them with `live` */
     struct beam *ended; /* [width] finished texts, the best first */
     size_t live_count;
-    struct text *texts;                /* [width] tokens of each live beam that its cache lacks */
+    struct text *texts;                /* [width] for each live beam, the tokens that are not yet in
+                                        * its cache */
     struct beam_candidate *candidates; /* [width, most] possible next tokens of each live beam */
     size_t most;                       /* number of candidates of each beam */
     size_t count;                      /* number of tokens of each beam, including the prompt */
@@ -315,7 +317,7 @@ static int open_search(struct beam_search *search, struct err *err)
     return 0;
 }
 
-/* Set the candidates of a beam to its `most` most likely next tokens. */
+/* Set the candidates of a beam to its most likely next tokens, search->most of them. */
 static int take_logits(void *context, const struct announcement *announced, struct err *err)
 {
     struct beam_search *search = context;
@@ -341,7 +343,7 @@ static int take_logits(void *context, const struct announcement *announced, stru
     return 0;
 }
 
-/* Order candidates: most likely first; ties in the order of beams and ids. */
+/* Order candidates by probability, the highest first; equal ones by beam, then by id. */
 static int compare(const void *a, const void *b)
 {
     const struct beam_candidate *one = a;
@@ -409,7 +411,7 @@ static int choose(struct beam_search *search, struct err *err)
     const struct config *config = config_of(text);
     struct beam_candidate *candidates = search->candidates;
     size_t all = search->live_count * search->most;
-    size_t count = 0; /* number of chosen candidates, moved to the front */
+    size_t count = 0; /* number of chosen candidates, which move to the start of `candidates` */
     qsort(candidates, all, sizeof *candidates, compare);
     for (size_t i = 0; i < all && count < search->width; i++) {
         const struct beam_candidate candidate = candidates[i];
@@ -605,7 +607,8 @@ int continuation_translate(struct text_with_source *pair, struct viewer *viewer,
     while (!failed && more)
         failed = continuation_next(&text, &more, err);
     failed = failed || continuation_whole(&pair->text, &text, arena, err);
-    size_t added = text.count - text.prompt_count; /* new tokens without an end-of-text token */
+    /* number of new tokens, without an end-of-text token */
+    size_t added = text.count - text.prompt_count;
     if (!failed && !*choices && (*choices = arena_alloc(kept, added + 1, sizeof **choices, err))) {
         memcpy(*choices, text.ids + text.prompt_count, added * sizeof **choices);
         (*choices)[added] = text.chosen;

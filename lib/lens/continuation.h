@@ -27,7 +27,7 @@ struct viewer;
 struct text_with_source;
 
 struct generation_config {
-    size_t tokens; /* limit of new tokens; 0: the model's limit or, if it has none, 32 */
+    size_t tokens; /* maximum number of new tokens; 0: the model's or, if it has none, 32 */
     struct sampling sampling;
     size_t beams;  /* width of the beam search; 0: the model's width or, with a temperature, 1 */
     bool past_end; /* continue after the model's end-of-text token */
@@ -38,7 +38,7 @@ struct generation_config {
 
 enum continuation_end {
     GOES_ON,
-    END_AS_ASKED,   /* the limit of new tokens is reached */
+    END_AS_ASKED,   /* the text has the maximum number of new tokens */
     END_OF_TEXT,    /* the model chose its end-of-text token, which is not added */
     END_OF_CONTEXT, /* the text fills the model's context */
 };
@@ -56,7 +56,7 @@ struct continuation {
     struct generation_config generation;
     enum continuation_end end;
     const struct tokenized *source; /* text of the encoder; no tokens if the model has no encoder */
-    uint32_t *ids;                  /* [count] prompt and new tokens */
+    uint32_t *ids;                  /* [count] ids of the tokens: the prompt, then new tokens */
     struct token *tokens;           /* [count] id and byte range in `text` of each token */
     size_t count;
     size_t prompt_count, added_before; /* `prompt_count`: number of tokens of the prompt;
@@ -70,12 +70,13 @@ struct continuation {
     const float *logits;    /* [V] logits of the last choice, valid until the next choice; NULL: not
                              * computed */
     bool screens;           /* choose without computing all logits, if possible */
-    uint32_t chosen;        /* last choice, possibly the end-of-text token */
+    uint32_t chosen;        /* id of the token chosen last, possibly the end-of-text token */
     struct choice *choices; /* [steps] the choice of each step, including the end of the text; NULL:
                              * not recorded */
     uint32_t *forced;       /* ids to choose, such as the result of a beam search; NULL: choose by
                              * the logits */
-    double score;           /* after a search: log-probability / (new tokens)^penalty (config.h) */
+    double score;           /* after a beam search: log-probability of the new tokens / (their
+                             * number)^penalty (config.h) */
     struct sampler sampler;
     struct cache cache, source_cache;
     struct arena arena; /* memory of the text */
@@ -160,8 +161,8 @@ struct likely_best {
     const struct table *positions; /* one row for each position; its first `keys` columns, integers
                                     * or texts, are repeated in the row of each token */
     size_t keys;
-    const struct likely *const *lists; /* [positions] lists of `each` tokens; a list that is NULL
-                                        * makes no rows */
+    const struct likely *const *lists; /* for each position, a list of `each` tokens; NULL: the
+                                        * position gets no rows */
     size_t each;
     const struct tokenizer *tokenizer; /* labels the tokens; NULL: label them by their ids */
     bool alone; /* true: the report has no other table; text output then shows this table, with

@@ -377,7 +377,8 @@ static double changed(const struct feature_edit *edit, size_t feature, double va
     }
 }
 
-/* Apply an edit to a row x with the active features `row`; `differences` [count] is scratch. */
+/* Apply an edit to a row x, whose active features are `row`. `differences` is scratch memory with a
+ * number for each feature of the dictionary. */
 static void change_row(const struct feature_edit *edit, float *x, const struct feature_row *row,
                        float *differences, size_t token)
 {

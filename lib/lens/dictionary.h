@@ -95,8 +95,8 @@ struct dictionary_request {
 int dictionary_request_read(struct dictionary_request *request, const char *text,
                             struct arena *arena, struct err *err);
 
-/* Call `use` with the paths of the config and of the tensors that dictionary_read reads for a
- * request with this text; a bundled dictionary has no files. */
+/* Call `use` with the path of each file that dictionary_read reads for the request `text`: the
+ * config and the tensors. A bundled dictionary has no files. */
 int dictionary_files(const char *text, int (*use)(void *context, const char *path, struct err *err),
                      void *context, struct arena *arena, struct err *err);
 
@@ -173,7 +173,7 @@ struct feature_edit {
     bool decoded;    /* true: each row becomes its reconstruction, and no feature is edited */
     bool is_mean;    /* `taken` is the mean over the texts of the donor */
     float number;
-    struct edit_indices features; /* the edited features; none listed: all */
+    struct edit_indices features; /* the edited features; count 0: all */
     float *taken;                 /* [rows, dictionary->count] feature values at each token */
     size_t rows;
 };

@@ -322,8 +322,8 @@ static int refuse_settings(const struct sae_reader *r)
     return 0;
 }
 
-/* Find a setting's text or, if the config lacks the setting, `usual` in `names`, ignoring case, and
- * set `*index` to its index. */
+/* Set `*index` to the index in `names` of a setting's text, ignoring case. If the config lacks the
+ * setting, its text is `usual`. */
 static int choose(size_t *index, const struct sae_reader *r, const char *name, struct names names,
                   const char *usual)
 {
@@ -357,8 +357,8 @@ static bool find(struct dumped *found, const struct sae_reader *r, const char *n
     return entry;
 }
 
-/* Return the first row of a role whose tensor the file has. If it has none, return the first row
- * that is not optional; NULL: there is no such row. */
+/* Return the first row of tensor_rows that has this role, and whose tensor the file has. Without
+ * one, return the role's first row that is not optional; NULL: there is none. */
 static const struct tensor_row *find_row(const struct sae_reader *r, enum tensor_role role)
 {
     const struct tensor_row *missing = NULL;

@@ -40,7 +40,7 @@ struct edit_axis {
     const char *name;
     size_t count; /* number of positions; 0: the axis has the tokens of a text */
     struct edit_indices *indices;
-    bool of_source; /* true: these are tokens of the source text */
+    bool of_source; /* true: the axis has the tokens of the source text */
 };
 
 static struct edit_piece trim(const char *at, const char *end)
@@ -97,8 +97,9 @@ static int add_range(const struct edit_reader *reader, const struct edit_axis *a
     return 0;
 }
 
-/* Add positions to an axis. On an axis of tokens, `@NAME` and, if `of_rows`, numbers are replaced
- * by the tokens that tokens_of returns; without tokens_of, only `@NAME` is replaced, by 0. */
+/* Add the positions of a piece, such as `0-2` or `@NAME`, to an axis. On an axis of tokens,
+ * list->tokens_of says which tokens a `@NAME` (or, with list->of_rows, a number) means; if
+ * tokens_of is NULL, a `@NAME` means token 0. */
 static int add_position(const struct edit_reader *reader, const struct edit_axis *axis,
                         struct edit_piece piece)
 {
@@ -124,8 +125,8 @@ static struct edit_axis layer_axis(struct edit_reader *reader)
                               &reader->edit.layers};
 }
 
-/* Set `*heads` and `*columns` to the smallest numbers of heads and columns among the edit's layers:
- * the layers that it has named so far or, if it has named none, all. */
+/* Set `*heads` and `*columns` to the smallest numbers of heads and columns in the edited layers:
+ * the layers that were parsed so far or, if there are none, all layers. */
 static void common_sizes(const struct edit_reader *reader, size_t *heads, size_t *columns)
 {
     const struct edits one = {&reader->edit, 1};
@@ -216,7 +217,8 @@ static int check_head(const struct edit_reader *reader, struct edit_piece name,
                      heads_sharing(heads, -1, kv_head, shared_by), (int)number.size, number.at);
 }
 
-/* Parse positions such as head=6,token=-1,3: a name applies until the next name. */
+/* Parse positions such as head=6,token=-1,3. A number without the name of an axis, like this 3,
+ * belongs to the axis that was named last. */
 static int parse_positions(struct edit_reader *reader, struct edit_piece text)
 {
     struct edit_axis axis = {NULL, 0, NULL};
@@ -409,12 +411,12 @@ static const struct edit_value *find_value(const struct edit_values *values, con
 
 /* The parts of a value [NUMBER *] FILE[:TENSOR] or [NUMBER *] DICTIONARY#FEATURE. */
 struct file_value {
-    const char *feature; /* digits after `#`: a feature of a dictionary; NULL: this is a file */
-    const char *star;    /* the `*` after a number; NULL: no number */
+    const char *feature; /* number of a feature, after `#`; NULL: the value is not a feature */
+    const char *star;    /* the `*` after NUMBER; NULL: the value has no NUMBER */
     const char *path;    /* [path_size] path of the file or dictionary */
     size_t path_size;
     const char *named; /* name of the tensor; NULL: not given */
-    bool is_file;      /* the text names a file or dictionary, and the sign is not * */
+    bool is_file;      /* the value names a file or dictionary, and the edit's sign is not `*` */
 };
 
 /* Compute the direction of a feature of a dictionary. */
@@ -535,7 +537,7 @@ static int read_file(struct edit_reader *reader, char sign, const char *text)
     }
     edit->op = sign == '+' ? EDIT_ADD : EDIT_TAKE;
     edit->number = (float)number;
-    if (reader->list->like) { /* reuse what the same edit of `like` found in the file */
+    if (reader->list->like) { /* `like` has the same edit: reuse the values that it read */
         const struct edit *like = &reader->list->like->items[reader->list->edits.count];
         edit->layers = like->layers;
         edit->function = like->function;
@@ -627,7 +629,7 @@ static int append(struct edit_reader *reader)
     return 0;
 }
 
-/* Return a site's name without the layer of `h.9.` or `enc.0.` (`enc.` stays). `*dot` is the dot
+/* Return a site's name without its layer: `q` for `h.9.q`, `enc.q` for `enc.0.q`. `*dot` is the dot
  * after the layer; NULL: the name has no layer. */
 static const char *name_after_layer(const char **dot, struct edit_reader *reader,
                                     struct edit_piece name)
@@ -809,8 +811,8 @@ static int parse_ablation(struct edit_reader *reader, const char *text)
     return 0;
 }
 
-/* True if all keys of an edit come after all its queries. False if one is counted from the start
- * and the other from the end. */
+/* True if all keys of an edit come after all its queries. False if a key is counted from the start
+ * of the text and a query from its end, or vice versa. */
 static bool is_ahead(const struct edit *edit)
 {
     bool ahead = true;
@@ -958,7 +960,8 @@ void edit_store_release(struct edit_store *store)
     *store = (struct edit_store){0};
 }
 
-/* Return how many arrays an edit needs in a layer: 1 or, for `= resample`, one for each text. */
+/* Return how many arrays an edit needs in a layer: 1 or, for `= resample`, one for each
+ * reference text. */
 static size_t count_texts(const struct edit_list *list, size_t edit, const struct edit_texts *texts)
 {
     return list->value_origins[edit].origin == EDIT_RESAMPLE ? texts->reference_count : 1;
@@ -990,9 +993,9 @@ static void choose_store(struct gathering *gathering, const struct edit_texts *t
         list->store->bytes += bytes;
 }
 
-/* Create a donor for each edit that uses values of other texts; keep() fills the donors that are
- * not stored. Select the edited sites in the layers of edits; with an encoder, or for the store, in
- * all layers. */
+/* Create a donor for each edit that uses values of other texts; keep() fills the donors that the
+ * store does not have. Also select the tensors to capture: the edited sites, in the edited layers
+ * or, with an encoder or for the store, in all layers. */
 static int make_donors(struct gathering *gathering, const struct edit_texts *texts)
 {
     const struct config *c = &gathering->viewer->model.config;

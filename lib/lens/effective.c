@@ -208,9 +208,9 @@ static double cosine_distance(const float *a, const float *b, size_t count)
     return lengths > 0 ? fmax(1 - dot_rows(a, b, count) / lengths, 0) : length_a != length_b;
 }
 
-/* Set distances [keys]: how much the layer's output at a query changes if a key's values are left
- * out. Row `key` of the context [keys + 1, H · dv] leaves out the values of that key; the last row
- * is complete. */
+/* Set `distances` [keys] to how much the layer's output at a query changes if the values of a key
+ * are left out. Row `key` of the context [keys + 1, H · dv] leaves out the values of that key; the
+ * last row is complete. */
 static int measure_query(double *distances, const struct effective *e,
                          const struct announcement *announced, size_t query, struct err *err)
 {
@@ -380,7 +380,7 @@ static const struct maker {
 
 enum { MAKERS = sizeof makers / sizeof *makers };
 
-/* Return the last input of an effective site: it is computed when this tensor arrives. */
+/* Return the last input of an effective site: the site is computed when this tensor arrives. */
 static enum site input_of(const struct maker *maker, const struct config *config)
 {
     return pairs_heads(config) ? maker->from_pairs : maker->from;

@@ -442,8 +442,8 @@ int report_take_means(struct array *arrays, struct report *report, const struct 
 
 /* --- facts of texts --------------------------------------------------------------------------- */
 
-/* Add up facts that are numbers with decimals. Texts are equal in all reports and copied from the
- * first report; integers are left out. */
+/* Add up facts that are numbers with decimals, and copy facts that are texts from the first report,
+ * since they are equal in all reports. Skip integers. */
 static int add_facts(struct text_mean *mean, const struct table *table, struct err *err)
 {
     bool is_first = !mean->texts;

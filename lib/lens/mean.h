@@ -18,7 +18,7 @@ int report_take_means(struct array *arrays, struct report *report, const struct 
                       struct arena *arena, struct err *err);
 
 struct text_mean {
-    size_t longest;            /* tokens in the longest text or source */
+    size_t longest;            /* number of tokens of the longest text or source */
     struct report first;       /* report of the first text */
     struct label start;        /* label of the first text's special token that has no number */
     struct mean_sums *sums;    /* [first.array_count] sums of each tensor */
@@ -34,10 +34,10 @@ struct text_mean {
  * only text output shows are skipped. */
 int text_mean_add(struct text_mean *mean, const struct report *report, struct err *err);
 
-/* Make the report of means in `arena`; it borrows from `mean`. Tokens are labelled by position, the
- * vocabulary by its words (tokenizer NULL: by number). If `counts`, add for each attention branch
- * and kind of axes an array SITE.count: the number of texts that have each cell. A cell that no
- * text has is NaN. */
+/* Make the report of means in `arena`; it borrows from `mean`. Tokens are labelled by position, and
+ * vocabulary entries by their text or, if `tokenizer` is NULL, by number. A cell that no text has
+ * is NaN. If `counts`, also add arrays SITE.count with the number of texts that have each cell, one
+ * for each attention branch and kind of axes. */
 int text_mean_report(struct report *report, const struct text_mean *mean,
                      const struct tokenizer *tokenizer, bool counts, struct arena *arena,
                      struct err *err);

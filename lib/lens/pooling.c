@@ -20,13 +20,13 @@ struct pooling_reading {
     struct arena *arena;
 };
 
-/* Read "pooling_mode" or, in files of sentence-transformers before version 5, the older members,
- * one of which is true. If none is given, the mean is used. */
+/* Read "pooling_mode" or, in files of sentence-transformers before version 5, the boolean members,
+ * one of which is true. Without any of these, pool by the mean. */
 static int read_pooling(void *context, const struct json *root, struct err *err)
 {
     static const struct {
         const char *name, *older;
-        enum pooling by; /* our name; POOL_NONE: the mode is not supported */
+        enum pooling by; /* value of the mode; POOL_NONE: the mode is not supported */
     } modes[] = {
         {"mean", "pooling_mode_mean_tokens", POOL_MEAN},
         {"cls", "pooling_mode_cls_token", POOL_FIRST},

@@ -21,7 +21,7 @@ struct next_of_step {
 };
 
 struct next_tokens {
-    const struct next_of_step *layers; /* [layer_count] the last one is the model's output */
+    const struct next_of_step *layers; /* [layer_count] the last item is the model's output */
     size_t layer_count, vocabulary;
     const uint32_t *named; /* [name_count] token ids that occur in `layers`; `names` has their
                             * names */

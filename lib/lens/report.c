@@ -491,12 +491,13 @@ static bool has_sum(enum site site)
     return !site_set_has(lacking, site_id(site)) && !site_is_of_mask(site);
 }
 
-/* Which positions of an axis select_axis keeps. */
+/* Tells select_axis which positions of an axis to keep. */
 struct axis_choice {
     const char *list;                    /* numbers, such as "0,3-5"; NULL: all positions, or those
                                           * in `named` */
-    const struct named_positions *named; /* for each item, positions to join; NULL: join none */
-    const char *option, *thing;          /* the option, and "token" or "word": for messages */
+    const struct named_positions *named; /* items of positions to join; NULL: join none */
+    const char *option, *thing;          /* for messages: the option, and what its numbers count,
+                                          * "token" or "word" */
     size_t before;                       /* number of leading tokens that have no number, but are
                                           * counted by the indices of `list` */
 };

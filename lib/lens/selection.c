@@ -406,7 +406,8 @@ int selection_heads(struct selection *selection, const char *list, const struct 
     struct index_range range = {"--head", "model", "head", config_most_heads(config)};
     const struct site_set sites = selection->sites;
     for (enum site site = site_first(sites); site != SITE_END; site = site_after(sites, site)) {
-        bool of_keys = site_axes(site) == AXES_KV_HEAD_TOKEN_DIM; /* --head counts query heads */
+        /* --head selects keys and values by the query heads that use them */
+        bool of_keys = site_axes(site) == AXES_KV_HEAD_TOKEN_DIM;
         enum site named = of_keys ? SITE_OF(site_branch(site), SITE_WEIGHTS) : site;
         if (site_has_heads(site) && site_axes(site) != AXES_COPY_TOKEN_CHANNEL)
             range.count = num_min(range.count, site_heads(config, named, 0));

@@ -78,8 +78,8 @@ int selection_site(enum site *site, const struct site_word *word, const struct c
  * decoder, or of both. */
 int selection_layers(struct selection *selection, const char *list, const struct config *config,
                      struct arena *arena, struct err *err);
-/* Return a list for selection_layers: the last layer that has all selected sites of layers or, if
- * no layer has all of them, the last layer of each site, such as "3,5". For a model without
+/* Return a list for selection_layers: the last layer that has every selected site that layers
+ * have or, if there is none, the last layer of each such site, as in "3,5". For a model without
  * recurrent layers, it is "-1", the last layer. */
 const char *selection_last_layers(const struct selection *selection, const struct config *config,
                                   struct arena *arena, struct err *err);
@@ -132,12 +132,13 @@ bool selection_is_all(const struct selection *selection, const struct config *co
  * mixers, sites of the encoder or of the first token, and sites in `all_tokens`. */
 bool selection_has_queries(const struct selection *selection, enum site site);
 
-/* Return the number of tokens of a text that --query selects; if its list is wrong, all tokens. */
+/* Return the number of tokens of a text that --query selects or, if the list of --query is invalid,
+ * the number of all tokens. */
 size_t selection_query_count(const struct selection *selection, const struct tokenized *text);
 
 /* --- attentions of a model: one, or with an encoder three ------------------------------------- */
 
 extern const struct attention_branch {
-    const char *name;  /* value of --part */
-    const char *words; /* name in titles */
+    const char *name;  /* name of the kind of attention, as a value of --part */
+    const char *words; /* its name in titles */
 } attention_branches[ATTENTION_BRANCHES];

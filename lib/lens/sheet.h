@@ -60,11 +60,11 @@ static inline size_t axis_index(const struct axis *axis, size_t number)
 /* How the matrices of an array are displayed. */
 struct display {
     const char *title;          /* name in figures; NULL: the array's name */
-    const char *const *texts;   /* [rows, columns] shown in place of numbers; NULL: show numbers */
+    const char *const *texts;   /* [rows, columns] texts to show in place of numbers; NULL: none */
     const char *beside_texts;   /* with `texts`: name of the numbers, which are shown as colours;
                                  * NULL: no name */
     bool whole;                 /* numbers are integers */
-    bool fraction;              /* colours range from 0 to 1, as values do without edits */
+    bool fraction;              /* values are fractions: by default, colours range from 0 to 1 */
     bool parts;                 /* values are parts of a sum: figures show bars of the largest */
     bool running;               /* rows are tokens of a text, with one value each */
     bool curves;                /* figures: draw columns as lines over the rows */
@@ -79,10 +79,12 @@ struct array {
     const char *name; /* name of a computed array; NULL: the site's name */
     enum site site;
     int layer;         /* the layer of the array; -1: it belongs to no single layer */
-    struct axis heads; /* without labels: numbered as in the model; without a name: no heads */
+    struct axis heads; /* no labels: heads are numbered as in the model; no name: the array has no
+                        * heads */
     struct axis rows, columns;
     const float *data;    /* contiguous; NULL: not computed yet */
-    const float *visible; /* [queries, keys] 0: hidden; NULL: only a causal mask may hide keys */
+    const float *visible; /* [queries, keys] 0 for each hidden key; NULL: no keys are hidden, except
+                           * by a causal mask */
     size_t visible_step;  /* floats from one head's `visible` to the next; 0: all heads share it */
     size_t shared_by;     /* number of query heads that share each key/value head; 0: heads are
                            * query heads */
@@ -118,7 +120,7 @@ struct sheet {
     struct axis rows;
     struct axis columns;
     const float *values;  /* [rows, columns], contiguous */
-    const float *visible; /* [rows, columns], 0: hidden; NULL: no additional hidden cells */
+    const float *visible; /* [rows, columns] 0 for hidden cells; NULL: only `causal` hides cells */
     bool causal;          /* keys after the query are hidden */
     bool mean_of_layers;
     bool mean_of_heads;
@@ -186,7 +188,7 @@ const char *sheet_stem(char stem[SHEET_NAME_BYTES], const struct sheet *sheet);
 
 enum {
     NUMERAL_DIGITS = 4,     /* default number of decimals */
-    NUMERAL_DIGITS_MAX = 9, /* digits that identify a float32 */
+    NUMERAL_DIGITS_MAX = 9, /* maximum number of decimals; 9 digits identify a float32 */
     NUMERAL_BYTES = 64,     /* the longest float32 with 9 decimals has 50 bytes */
 };
 
@@ -240,12 +242,12 @@ struct column {
                         * header line is written */
     const char *brief; /* shorter header in text output if lines are too long; the column then
                         * has one decimal fewer; NULL: use `title` */
-    const char *unit;  /* listed in JSON's "units"; NULL: none */
+    const char *unit;  /* unit of the numbers, in "units" of JSON output; NULL: no unit */
     enum column_kind kind;
     unsigned flags;     /* COLUMN_KEY and other bits */
     int digits;         /* number of decimals of floats in output for people */
     bool fraction;      /* colours, and the bars of vectors, range from 0 to 1 */
-    const void *values; /* [rows] of the type of `kind` */
+    const void *values; /* [rows] values of the type that enum column_kind states */
     size_t width;       /* number of elements of each vector; 0: each value is a single number */
     const float *total; /* [width] totals of vectors, shown below the rows; NULL: none */
 };
@@ -262,8 +264,8 @@ struct working {
     const char *worked; /* a formula with the numbers of a row; NULL: none */
     const struct table *operands;
     size_t operand_count;
-    bool is_shown;     /* an operand: the formulas or the table also show its numbers */
-    bool is_small;     /* an operand: text output shows it even if it leaves out large ones */
+    bool is_shown;     /* of an operand: the formulas or the table also show its numbers */
+    bool is_small;     /* of an operand: shown even in text output that omits large operands */
     bool of_keys;      /* rows are keys; text output may leave out keys with small weights */
     size_t own_row;    /* row to mark: that of the query or head; NO_ROW: none */
     const char *total; /* label of the totals below the rows; NULL: none */
@@ -272,7 +274,7 @@ struct working {
 #define NO_ROW ((size_t)-1)
 
 struct table {
-    const char *name; /* name in JSON, and of the array that the table becomes */
+    const char *name; /* name in JSON output, and of the array that table_array makes */
     struct axis rows; /* kind of the rows ("token"), their number and labels */
     const struct column *columns;
     size_t count;
@@ -281,10 +283,11 @@ struct table {
     const char *note;    /* lines below the table; with `curves` also the figure's title;
                           * NULL: none */
     bool curves;         /* figures: draw columns as lines over the rows, named by their titles */
-    bool logarithmic;    /* with `curves`: both axes are logarithmic, rows are at their numbers */
+    bool logarithmic;    /* with `curves`: both axes are logarithmic; the x coordinate of a row is
+                          * its number */
     const struct table *pictures; /* figures: tables to draw in place of this one; NULL: none */
     size_t picture_count;
-    bool running; /* figures: rows are running text, coloured by the number */
+    bool running; /* figures: draw the rows as running text, coloured by their numbers */
     struct working working;
 };
 
@@ -330,11 +333,12 @@ int table_key(const struct table *table, const char *name, size_t row);
  *     return rows_finish(&table, &rows, "tokens", "token");
  */
 struct table_rows {
-    size_t most; /* the largest number of rows */
+    size_t most; /* maximum number of rows */
     struct arena *arena;
     struct err *err;
     struct column *columns;
-    size_t count, row, at; /* `count`: columns; `row`: current row; `at`: next cell */
+    size_t count, row, at; /* `count`: number of columns; `row`: index of the current row; `at`:
+                            * column of the next cell */
     struct label spare;    /* receives cells after a failure */
 };
 

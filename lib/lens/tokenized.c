@@ -19,7 +19,7 @@ static bool is_text(const struct token_bytes *own)
            (own->size == 0 || !memchr(own->bytes, 0, own->size));
 }
 
-/* Return the bytes of a token; `bytes` NULL: not known. */
+/* Return the bytes of a token; `bytes` of the result is NULL if they are not known. */
 static struct token_bytes bytes_of(const struct tokenizer *tokenizer, uint32_t id)
 {
     struct token_bytes token = {0};
@@ -409,7 +409,7 @@ static const struct unicode_range without_blanks[] = {
     {0x1000, 0x109f},   /* Myanmar */
     {0x1780, 0x17ff},   /* Khmer */
     {0x2e80, 0x312f},   /* Han radicals, CJK punctuation, kana, bopomofo */
-    {0x31a0, 0x9fff},   /* Han, and further signs of CJK */
+    {0x31a0, 0x9fff},   /* Han, and other characters of CJK */
     {0xf900, 0xfaff},   /* Han compatibility */
     {0xff00, 0xffef},   /* full-width and half-width forms */
     {0x20000, 0x3ffff}, /* Han */
@@ -467,7 +467,7 @@ bool wording_needs_blank(const struct buf *text, const char *word, size_t size)
     return needs_blank(text, word, size);
 }
 
-/* Length of WordPiece's continuation prefix ("##") at the start of a token; 0: none. */
+/* Return the length of WordPiece's continuation prefix ("##") at the start of a token; 0: none. */
 static size_t prefix_of(const struct tokenizer *tokenizer, const char *bytes, size_t size)
 {
     const char *prefix = tokenizer_facts(tokenizer)->prefix;
@@ -628,8 +628,8 @@ static size_t split(struct word_span *spans, const struct tokenized *text,
     return found;
 }
 
-/* Return the given word at an index of `words`, which also lists special tokens; NULL: the index is
- * not of a given word. */
+/* Return the byte range that the caller gave for word `word` of text->words; NULL: this word is a
+ * special token, or the caller gave no words. */
 static const struct text_range *given_word(const struct tokenized *text, size_t word)
 {
     size_t index = word - text->words_before;

@@ -79,7 +79,7 @@ struct tokenized {
                                      * NULL: words are separated by blanks */
     size_t given_count;
     const char *queries; /* selected rows of the text's tensors, such as "0,3-5": indices of tokens,
-                          * or numbers of words; NULL: all, or the rows of the selection */
+                          * or numbers of words; NULL: see selection_queries */
     const char *keys;    /* selected columns of attention maps, such as "0,3-5"; NULL: all */
     struct named_positions named_queries, named_keys;
 };

@@ -20,11 +20,12 @@
 
 enum {
     TOKENS_WORTH_PACKING = 8192,
-    TOKENS_WORTH_LITTLE_PACKING = 1024, /* number of tokens that pays for packing the layers of a
-                                         * model of at most NARROW_CHANNELS channels */
+    TOKENS_WORTH_LITTLE_PACKING = 1024, /* number of tokens from which it pays to pack the layers of
+                                         * a model with at most NARROW_CHANNELS channels */
     NARROW_CHANNELS = 128,
     STEPS_WORTH_PACKING = 256,
-    STEPS_WORTH_PACKING_QUANTS = 24, /* packing quantised matrices takes as long as ten steps */
+    STEPS_WORTH_PACKING_QUANTS = 24, /* number of steps from which it pays to pack quantised
+                                      * matrices; packing takes as long as ten steps */
     CHUNK_BYTES = 16 << 20,          /* bytes of a file that a thread unmaps at a time */
 };
 
@@ -728,7 +729,7 @@ void viewer_add_memory(struct memory *memory, const struct viewer *viewer,
                        const struct selection *selection, const struct text_with_source *pair,
                        enum capture_way way)
 {
-    struct selection one = *selection; /* the tensors that are captured at once */
+    struct selection one = *selection; /* selects the tensors that one pass captures */
     size_t heads = one.heads ? one.head_count : viewer->model.config.n_head;
     bool by_map = way == CAPTURE_MAPS;
     double held = 0;

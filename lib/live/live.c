@@ -27,7 +27,7 @@ enum { CELLS_MAX = 250000 };
 
 struct growing {
     struct continuation text;     /* the text; its viewer is NULL if there is no text yet */
-    struct text_with_source pair; /* the text before the tokens that were added */
+    struct text_with_source pair; /* the text without the tokens that were added */
     struct live_request of;       /* the request that `pair` was read from, in `arena` */
     float *logits;                /* logits after the last token, by id; NULL: not known */
     float *weights[2];  /* attention weights of the last token for each token of the text, and of

@@ -130,8 +130,8 @@ EXPORT(int, live_origin, const char *text, size_t size, const char *added, float
     return stream_end(&out, failed, &err);
 }
 
-/* The error message of the last live_begin, live_run, live_next, live_knockout or live_origin; "":
- * it did not fail. */
+/* The error message of the last call of live_begin, live_run, live_next, live_knockout or
+ * live_origin; "": the call succeeded. */
 EXPORT(const char *, live_error, void)
 {
     return err.text;

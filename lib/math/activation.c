@@ -10,7 +10,8 @@
 
 static inline float gelu_new(float x)
 {
-    /* (1 + tanh(u / 2)) / 2 = 1 / (1 + e^-u), which loses no digits if tanh is near -1 */
+    /* (1 + tanh(u / 2)) / 2 is computed as 1 / (1 + e^-u), which loses no digits if tanh is near
+     * -1 */
     const float twice_root = 1.5957691216f; /* 2 √(2/π) */
     float u = twice_root * x * fmaf(0.044715f * x, x, 1.0f);
     return x / (1.0f + exp_float(-u));
@@ -21,8 +22,8 @@ static inline float gelu(float x)
     return x * normal_share(x);
 }
 
-/* max(0, x), but -infinity becomes NaN, because 0 · -infinity is NaN: it is reported as an error
- * later, while 0 would hide it. */
+/* max(0, x), but -infinity becomes NaN (0 · -infinity): NaN is reported as an error later, while 0
+ * would hide the infinity. */
 static inline float relu(float x)
 {
     return x < 0 ? 0.0f * x + 0.0f : x; /* adding 0 changes -0 to 0 */
@@ -163,7 +164,8 @@ DEFINE_CURVE(quick_gelu, SIMD)
 static const struct activation_row {
     const char *name, *formula;
     void (*rows)(struct matrix y, struct matrix x, const float *bias);
-    void (*backward)(float *dy, const float *x, size_t count); /* NULL: the slope is 1 */
+    void (*backward)(float *dy, const float *x, size_t count); /* dy *= the slope at x; NULL: the
+                                                                * slope is 1 */
 } activation_rows[] = {
     /* rows in the order of enum activation */
     {"none", "x", itself_rows, NULL},

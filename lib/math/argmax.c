@@ -20,8 +20,8 @@ enum {
 
 static const double UP = 1 + 0x1p-20;       /* factor that enlarges an upper bound by more than
                                              * rounding can reduce it */
-static const float LEAST = 0x1p-100f;       /* a row whose numbers are all smaller in size is
-                                             * quantised to zeros */
+static const float LEAST = 0x1p-100f;       /* a row whose numbers all have smaller absolute values
+                                             * is quantised to zeros */
 static const float TO_WHOLE = 0x1.8p23f;    /* adding and subtracting it rounds a float to an
                                              * integer */
 static const double ROUNDING = 2 * 0x1p-24; /* 2 u: twice the relative error of rounding */

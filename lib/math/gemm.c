@@ -68,8 +68,8 @@ enum {
     GROUP_ROWS = 192,  /* rows of x that stay in a cache of unknown size while panels are read */
     GROUP_MOST = 256,  /* maximum number of rows of x that stay in a cache of known size while
                         * panels are read */
-    LARGE_GROUP = 512, /* rows of x in a group in plans that need no smaller groups: many rows share
-                        * a panel */
+    LARGE_GROUP = 512, /* rows of x in a group if the plan does not need smaller groups: more rows
+                        * share each panel */
     TILES_GROUP = 256, /* rows of x in a group with AMX, if x is larger than TILES_CACHE bytes */
     TILES_PANELS = 4,  /* number of panels that one round multiplies with AMX: x is read once for
                         * all of them */
@@ -78,8 +78,8 @@ enum {
                    * pieces of SLAB_ROWS by SLAB_COLUMNS */
     SLAB_ROWS = 16,
     SLAB_COLUMNS = 768,
-    IN_PLACE_CHUNK = 256, /* terms of a chunk of W read in place: few, because rows of W that are
-                           * far apart evict each other from the cache */
+    IN_PLACE_CHUNK = 256, /* number of terms in a chunk of W that is read in place: few, because
+                           * rows of W that are far apart evict each other from the cache */
     MANY_ROWS = 384,      /* with at least this many rows of x, it pays to copy a panel for one
                            * use */
     MANY_ROWS_WIDE = 192, /* used in place of MANY_ROWS if rows of W are WIDE floats or more
@@ -96,8 +96,8 @@ enum {
 
 enum plan_flags {
     BY_ROWS = 1,          /* no panels or kernels: W is read row by row */
-    STRIPS = 2,           /* with BY_ROWS, for W stored as [out, in]: several strips at a time
-                           * (gemv) */
+    STRIPS = 2,           /* with BY_ROWS, if W is stored as [out, in]: several strips are read at a
+                           * time (gemv) */
     SEVERAL_PANELS = 4,   /* a kernel reads several panels */
     COPY = 8,             /* each panel is made contiguous before it is used */
     ALIGN = 16,           /* the first panel ends where a cache line begins */
@@ -545,7 +545,8 @@ static void multiply(struct machine *machine, struct product *p)
     p->columns = blocking_of(p->w->out, p->plan.panel_columns,
                              p->plan.flags & ALIGN ? columns_to_line(p->w) : p->plan.panel_columns);
     p->sum = blocking_of(p->x.columns, p->plan.chunk, p->plan.chunk);
-    /* If a chunk is the whole sum, the loop over its terms makes the segments (vectors.h, gemv). */
+    /* If a chunk may have more terms than a segment, the function that adds its terms divides the
+     * sum into segments itself (vectors.h, gemv). */
     bool whole = machine->whole_sums || p->w->pairs || p->plan.chunk > SUM_SEGMENT;
     p->segment = whole ? p->sum.count : SUM_SEGMENT / p->plan.chunk;
     p->buffers = machine->buffers;

@@ -18,7 +18,8 @@
 
 enum {
     KERNELS_MAX = 512,
-    WORK_FOR_CODE = 2 * 1024 * 1024, /* multiply-adds for which generating code pays */
+    WORK_FOR_CODE = 2 * 1024 * 1024, /* number of multiply-adds from which on it pays to generate
+                                      * code */
     CODE_BYTES = 8 * 1024 * 1024,
     KERNEL_CODE_MAX = 64 * 1024, /* maximum size in bytes of one kernel's code; the largest one seen
                                   * has 12 KiB */
@@ -420,7 +421,8 @@ void kernels_get(struct kernels *kernels, struct kernel *kernel, const struct ke
         entry->kernel.code = can_generate(kernels) ? generate(kernels, shape) : NULL;
         entry->settled = true;
     }
-    assert(!shape->pairs || tiles || entry->kernel.code); /* libxsmm has code for all pairs */
+    assert(!shape->pairs || tiles || entry->kernel.code); /* for products of pairs, libxsmm always
+                                                           * has code */
     *kernel = entry->kernel;
 }
 

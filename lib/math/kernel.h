@@ -49,7 +49,7 @@ enum kernel_target {
  * are libxsmm's. */
 enum kernel_target target_choose(void);
 
-/* Properties of processors that no CPUID flag tells; they were measured on processors of the same
+/* Properties of processors that no CPUID flag reports; they were measured on processors of the same
  * maker. */
 struct cpu_tuning {
     bool slow_dots;        /* vdpbf16ps takes longer than the multiply-adds it replaces */
@@ -60,7 +60,8 @@ struct cpu_tuning {
                             * memory is read fastest from sixteen addresses on different pages at a
                             * time */
     bool rows_in_order;    /* sixteen rows that are transposed are read fastest if they are
-                            * adjacent; if false, if they are from sixteen strips */
+                            * adjacent; if false, they are read fastest if they are from sixteen
+                            * strips */
 };
 
 struct cpu_tuning cpu_tuning(void);
@@ -74,7 +75,7 @@ void cpu_tuning_pretend(const struct cpu_tuning *tuning);
 struct kernel_shape {
     int m, n, k;
     int a_stride, b_stride, c_stride; /* elements from one row to the next */
-    int accumulate;                   /* 0: C = …, 1: C += … */
+    int accumulate;                   /* 0: C = B · A, 1: C += B · A */
     int prefetch;                     /* 0: no prefetch; i: prefetch 1/i of the A of the
                                        * next call */
     int pairs;  /* 1: the elements of A and B are pairs of bf16 numbers, and m is PAIR_COLUMNS; 0:

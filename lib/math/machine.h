@@ -21,7 +21,8 @@ struct pool;
 
 struct loop {
     size_t rounds;
-    double work; /* multiply-adds of all rounds, roughly: little work stays on one thread */
+    double work; /* approximate number of multiply-adds in all rounds; a loop with little work runs
+                  * on one thread */
     void (*round)(void *context, size_t round, size_t thread); /* thread: 0 … threads - 1 */
 };
 

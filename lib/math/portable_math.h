@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Adding this number to a float rounds the float to a whole number, which is then in the
- * low bits. */
+/* Adding this number to a float rounds the float to a whole number, which is then in the low bits
+ * of the sum. */
 #define EXP_MAGIC 12582912.0f /* 1.5 · 2^23 */
 
 /* Return e^r, where e^x = 2^n · e^r and |r| ≤ ln 2 / 2, by Taylor's polynomial of degree 7, whose

@@ -24,8 +24,9 @@ static inline uint16_t bf16_round(float value)
 {
     uint32_t bits = 0;
     memcpy(&bits, &value, sizeof bits);
-    uint32_t rounded = bits + 0x7fff + (bits >> 16 & 1); /* carries into the upper half if that must
-                                                          * be rounded up */
+    uint32_t rounded = bits + 0x7fff + (bits >> 16 & 1); /* this addition carries into the upper
+                                                          * half if the upper half must be rounded
+                                                          * up */
     uint32_t quiet = bits | 0x400000; /* rounding would turn some NaN into infinity or 0 */
     return (uint16_t)((value != value ? quiet : rounded) >> 16);
 }

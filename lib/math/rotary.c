@@ -59,8 +59,8 @@ double rotary_frequency(const struct rotary *rotary, size_t pair, size_t length)
     double frequency = plain_frequency(rotary, pair, rotary->theta);
     /* number of full turns of the pair over the length of the training texts */
     double waves = rotary->trained_positions * frequency / TURN;
-    double share = 1; /* share of `frequency` in the mixture; `frequency` / factor has the remaining
-                       * share */
+    double share = 1; /* share of `frequency` in the mixture of frequencies; `frequency` / factor
+                       * has the share 1 - share */
     switch (rotary->scaling) {
     case ROTARY_PLAIN:
         return frequency;

@@ -19,15 +19,15 @@
 enum rotary_scaling {
     ROTARY_PLAIN,
     ROTARY_LINEAR,       /* the frequency f is divided by `factor` */
-    ROTARY_DYNAMIC,      /* a larger θ for texts longer than `positions` */
-    ROTARY_LLAMA3,       /* frequency f for short waves, f / factor for long waves, a mixture of
-                          * both in between */
+    ROTARY_DYNAMIC,      /* θ is larger for texts longer than `positions` */
+    ROTARY_LLAMA3,       /* short waves have the frequency f, long waves f / factor, waves in
+                          * between a mixture of both */
     ROTARY_YARN,         /* as ROTARY_LLAMA3, with another mixture and an `amplitude` (Peng et al.,
                           * 2023) */
     ROTARY_LONGROPE,     /* each pair's frequency f is divided by a factor of its own; also an
                           * `amplitude` */
-    ROTARY_PROPORTIONAL, /* frequency f / factor in the first `turning` pairs; other pairs are not
-                          * rotated */
+    ROTARY_PROPORTIONAL, /* the first `turning` pairs have the frequency f / factor; other pairs are
+                          * not rotated */
 };
 
 enum {
@@ -46,8 +46,9 @@ struct rotary {
     enum rotary_scaling scaling;
     double factor; /* divides frequencies; dynamic: makes θ larger; longrope: used only for the
                     * amplitude, where 0 means positions / trained_positions */
-    double low_frequency, high_frequency; /* llama3: low_freq_factor and high_freq_factor */
-    double fast, slow;                    /* yarn: beta_fast and beta_slow */
+    double low_frequency, high_frequency; /* llama3: low_freq_factor and high_freq_factor of the
+                                           * model's config */
+    double fast, slow;                    /* yarn: beta_fast and beta_slow of the model's config */
     bool exact;            /* yarn: the ends of the mixture are fractional indices of pairs; false:
                             * they are rounded outwards to whole pairs */
     double amplitude;      /* yarn, longrope: factor of rotated vectors; 0: computed from

@@ -12,7 +12,7 @@
 #endif
 
 enum {
-    STREAMED_FLOATS = 256, /* fewer floats are copied through the caches */
+    STREAMED_FLOATS = 256, /* minimum number of floats that are written past the caches */
     LINE = 16,             /* floats of a cache line */
 };
 

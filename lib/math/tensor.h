@@ -19,7 +19,7 @@ struct tensor {
     const float *data;
     size_t rank;
     size_t shape[TENSOR_RANK_MAX];
-    size_t stride[TENSOR_RANK_MAX]; /* in floats */
+    size_t stride[TENSOR_RANK_MAX]; /* of each axis, in floats */
 };
 
 struct arena;

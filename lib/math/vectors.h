@@ -218,7 +218,8 @@ static ALWAYS_INLINE void prefetch_rows(const struct number_rows *rows, size_t g
     for (size_t i = 0; at % LINE_BYTES == 0 && i < VECTOR_FLOATS; i++) {
         const char *next = rows->at[group + i] + rows->jump + at;
         if (rows->jump == STRIP_AHEAD)
-            __builtin_prefetch(next); /* read soon: it stays in the first-level cache */
+            __builtin_prefetch(next); /* the line is read soon: it is fetched into the first-level
+                                       * cache */
         else
             PREFETCH(next);
     }
@@ -350,8 +351,8 @@ enum {
 
 typedef int32_t integers __attribute__((vector_size(VECTOR_FLOATS * WORD_BYTES)));
 
-/* QUANT_COLUMNS packed rows, in vectors of rows: number = integer · step + less, where the integers
- * are in the bits of `words`. */
+/* QUANT_COLUMNS packed rows, in vectors that have one element for each row: number = integer · step
+ * + less, where the integers are in the bits of `words`. */
 struct packed_rows {
     const char *words[QUANT_VECTORS];
     vector steps[QUANT_VECTORS], less[QUANT_VECTORS];

@@ -294,7 +294,8 @@ static void add_numbers(float (*chains)[LANES], struct matrix x, const struct nu
     size_t done = 0, most = loops ? loops->rows_most : 0;
     for (size_t t = 0; loops && t < x.rows; t += most) {
         done = loops->multiply(chains + t, matrix_rows(x, t, num_min(most, x.rows - t)), &rest);
-        rest.jump = 0; /* prefetch the next rows only with the first rows of x */
+        rest.jump = 0; /* the next rows are prefetched only once, while the first rows of x are
+                        * multiplied */
     }
     for (size_t i = done; i < x.columns; i += TILE) {
         size_t some = num_min(TILE, x.columns - i);
@@ -374,7 +375,8 @@ static void multiply_strips(struct matrix y, struct matrix x, const struct weigh
     for (size_t i = 0; i < strip; i++) {
         if (quantised && i + 1 == strip)
             rows.jump += (LANES - 1) * strip * row_bytes; /* after the last row of each strip, the
-                                                           * next columns are read */
+                                                           * first rows of the next LANES strips are
+                                                           * read */
         gemv_rows(matrix_columns(y, i, y.columns - i), x, &rows, strip);
         for (size_t row = 0; row < LANES; row++)
             rows.at[row] += row_bytes;

@@ -46,8 +46,8 @@ struct weight_rows {
  * stride of the larger matrix. */
 struct weight {
     const float *data;  /* [in, out]; NULL: the matrix is stored in another form */
-    const char *halves; /* [in, out] in bf16, of any alignment, used if `data` is NULL; NULL: no
-                         * such form */
+    const char *halves; /* [in, out] in bf16, of any alignment, used if `data` is NULL; NULL: the
+                         * matrix is not stored in this form */
     const float *bias;  /* [out]; NULL: there is no bias */
     float factor;       /* multiplies products before the bias is added; 0: there is no factor */
     size_t in, out;

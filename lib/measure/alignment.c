@@ -11,7 +11,8 @@
  * masked. */
 static const float MASKED_BELOW = -1e9f;
 
-/* The largest error of a printed number: half of its last decimal, and rounding to float32. */
+/* The largest error of a printed number: half a unit of its last decimal, plus the rounding to
+ * float32. */
 static const double PRINTED_ERROR = 5.1e-5;
 
 /* --- differences ------------------------------------------------------------------------------ */
@@ -38,8 +39,8 @@ struct difference difference_of(const struct array *ours, const float *theirs, d
 {
     enum {
         ROWS = 1024
-    }; /* maximum number of tokens whose differences enter the median; of more tokens, every
-        * `step`-th one does */
+    }; /* maximum number of tokens from which the median is computed; of a longer text, only every
+        * `step`-th token is used */
     const bool causal = site_id(ours->site) == SITE_SCORES; /* scores of keys after the query are
                                                              * not masked yet: leave them out */
     struct difference d = {0};

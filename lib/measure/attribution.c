@@ -33,7 +33,8 @@ const struct attribution_way attribution_ways[ATTRIBUTION_WAYS] = {
 #define LAUREL(id) SITE_OF(BRANCH_LAUREL, SITE_##id)
 
 /* The sites to capture. Those of values (SITE_V) keep the rows of all tokens. The others keep only
- * the row of the position or, if the logit is computed from the mean of all tokens, all rows. */
+ * the row of the question's position or, if the logit is computed from the mean of all tokens, all
+ * rows. */
 static const enum site captured_sites[] = {
     SITE_RESID_PRE,      SITE_V,          SITE_WEIGHTS,     SITE_CONTEXT,       SITE_ATTN_OUT,
     SITE_LN_1,           SITE_RESID_MID,  SITE_MLP_ACT,     SITE_MLP_OUT,       SITE_LN_2,
@@ -80,14 +81,14 @@ struct way {
                                        * to the residual stream */
     double *copies; /* [N, C] derivatives of the logit with respect to copies of the stream; NULL:
                      * no copies */
-    double *beside; /* [C] derivative with respect to attention's normed input, for layers that add
-                     * this input to the stream */
+    double *beside; /* [C] derivative of the logit with respect to attention's normed input, for
+                     * layers that add this input to the stream */
     double *added;  /* [C] derivative of the logit with respect to a sublayer's output */
-    double *inner;  /* [I or H · dv] derivative with respect to the input of the sublayer's last
-                     * matrix */
+    double *inner;  /* [I or H · dv] derivative of the logit with respect to the input of the
+                     * sublayer's last matrix */
     bool is_split;  /* BY_FEATURE: true once the backward pass has reached the dictionary's site */
-    double bias, edited; /* contributions of biases and of edits in the current stage: embedding, a
-                          * layer, or end */
+    double bias, edited; /* contributions in the current stage (the embedding, a layer, or the end):
+                          * `bias`: of biases; `edited`: of edits */
     struct axis columns[READERS]; /* columns of each reader's result; unless BY_KEY, only the first
                                    * is used */
     float *cells[READERS];        /* [rows, columns] contributions; a row is a stage, a layer or a
@@ -562,7 +563,7 @@ static int mlp_back(struct way *way, size_t layer, const struct sublayer *s,
     return 0;
 }
 
-/* Return the site `id` of the stream that the sublayer reads or writes there. */
+/* Return the site `id` in the branch whose stream the sublayer reads or writes at this site. */
 static enum site stream_site(const struct sublayer *s, enum site id)
 {
     return SITE_OF(sublayer_stream_branch(s, id), id);

@@ -57,10 +57,10 @@ struct attribution {
  * T], then [H, S] for cross-attention, then a mixer's [heads, T]. By neuron: [L, I]. By expert: [L,
  * E] (E + 1 with a shared expert; NaN in layers without experts). By feature: [1, F + 3]: after the
  * features the bias and the error of the reconstruction, and the rest of the logit. People also get
- * a table of the largest contributions. Refused as not supported: models without logits or with
- * features that attribution lacks, edits of whole rows, neurons of models with experts or without
- * MLPs, experts of models without experts, and features that are not of what is added to the
- * stream. Refused as usage: edits of logits. */
+ * a table of the largest contributions. Refused as not supported: models without logits, models
+ * whose architecture attribution does not support, edits of whole rows, neurons of models with
+ * experts or without MLPs, experts of models without experts, and, by feature, a dictionary that
+ * does not write to the stream. Refused as usage: edits of logits. */
 int attribution_make(struct attribution *attribution, struct report *report,
                      const struct attribution_plan *plan, struct arena *arena, struct err *err);
 

@@ -24,8 +24,8 @@ static const double LN_2 = 0.6931471805599453;
 struct assignment {
     const double *costs;
     size_t count;
-    double *of_row, *of_column; /* dual variables of rows and columns: no cost is below the sum of
-                                 * the two */
+    double *of_row, *of_column; /* dual variables of rows and columns: each cost is at least the sum
+                                 * of the two for its row and its column */
     double *least;              /* [count + 1] length of the shortest path to each column */
     size_t *row_of, *before;    /* `row_of`: the row assigned to a column; `before`: the column
                                  * before it on the path */
@@ -98,8 +98,8 @@ int assignment_find(size_t *match, const double *costs, size_t count, struct are
     for (size_t j = 1; j <= count; j++)
         match[search.row_of[j] - 1] = j - 1;
 
-    /* undo cycles of the match that do not cost less than giving each of their rows its own
-     * column */
+    /* undo cycles of the match that cost as much as, or more than, giving each of their rows the
+     * column of its own index */
     memset(search.seen, 0, size * sizeof *search.seen);
     for (size_t first = 0; first < count; first++) {
         double moved = 0, own = 0;
@@ -314,7 +314,7 @@ static int add_site(struct comparison *s, struct site_sums *sums, const struct a
     return 0;
 }
 
-/* True if a site has a tensor for each head of an attention: its weights or contexts. */
+/* True if a site has the weights or the contexts of the heads of an attention. */
 static bool is_of_heads(enum site site)
 {
     return site_branch(site) < ATTENTION_BRANCHES &&
@@ -546,8 +546,8 @@ static int report_settings(struct report *report, const struct comparison *s, st
     report->about = buf_keep(&about, arena, err);
     report->tables = table;
     report->table_count = 1;
-    report->has_encoder = true; /* even without an encoder: it says that the keys are tokens of the
-                                 * text */
+    report->has_encoder = true; /* true even without an encoder, because keys are tokens of the
+                                 * text, not of a source */
     if (s->plan->pair_count == 1)
         report->text = s->plan->pairs[0].text;
     return err_if(err->kind);
@@ -693,8 +693,8 @@ static int make_distances(struct table *tables, const struct comparison *s, stru
 {
     const struct site_set own = model_sites(s->config);
     const size_t others = s->plan->run_count - 1;
-    /* number of columns that people do not see: the site if there is no encoder; the model if there
-     * are several */
+    /* number of columns at the beginning that the table for people omits: the site, if there is no
+     * encoder; the model, if there are several other models */
     const size_t keys = !has_encoder(s->config) + (others > 1);
     struct table_rows data = {
         .most = others * (s->head_count + SITE_COUNT * s->layers), .arena = arena, .err = err};
@@ -920,7 +920,7 @@ static void add_run(struct memory *memory, const struct comparison_run *run,
 {
     struct viewer *viewer = run->viewer;
     if (run->mechanism) {
-        viewer_set_mechanism(viewer, run->mechanism, NULL); /* errors are left to comparison_make */
+        viewer_set_mechanism(viewer, run->mechanism, NULL); /* comparison_make reports its errors */
         viewer->edits = run->edited ? pair->edits : NULL;
     }
     viewer_add_memory(memory, viewer, selection, pair, CAPTURE_ALL);

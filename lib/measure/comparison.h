@@ -1,16 +1,16 @@
-/* comparison.h: compares runs over the same texts with the first run: other settings of one model
- * (attention patterns, edits), by head; or other models, in every tensor.
+/* comparison.h: compares runs over the same texts with the first run: runs of one model with other
+ * attention patterns or edits, by head; or runs of other models, in every tensor.
  *
- * Settings: maximum and mean |a - b| of each head's context; `kept`, the first run's weight on keys
- * with a weight above 0 in the other run; `overlap`, the sum over keys of the smaller weight. A
- * setting applies to all layers: differences accumulate. In an encoder-decoder, all three
- * attentions are compared.
+ * Runs of one model: maximum and mean |a - b| of each head's context; `kept`, the first run's
+ * weight on keys with a weight above 0 in the other run; `overlap`, the sum over keys of the
+ * smaller weight. A pattern applies to all layers, so differences accumulate. In an
+ * encoder-decoder, all three attentions are compared.
  *
- * Models: the Jensen-Shannon distance of each head's attention (root of the divergence in bits, 0
- * to 1, mean over queries); the one-to-one match of heads in each layer with the smallest sum of
- * distances; and for each site ‖a - b‖ / ‖a‖ over all tokens, without values that a model masks,
- * and the median of this ratio over single tokens, since a first token may have a much larger norm
- * than all others.
+ * Other models: the Jensen-Shannon distance of each head's attention (root of the divergence in
+ * bits, 0 to 1, mean over queries); the one-to-one match of heads in each layer with the smallest
+ * sum of distances; and for each site ‖a - b‖ / ‖a‖ over all tokens, without values that a model
+ * masks, and the median of this ratio over single tokens, since a first token may have a much
+ * larger norm than all others.
  *
  *     struct comparison_run runs[] = {{&viewer, "dense", &dense}, {&viewer, "linear", &linear}};
  *     struct comparison_plan plan = {runs, 2, pairs, 1, &selection};

@@ -79,7 +79,7 @@ struct contact_pass {
     const uint32_t *ids; /* [count] token ids of the residues */
     size_t count;
     double *sums;    /* [count, count] sums of the regression, one for each pair of residues */
-    double *margins; /* [count] sums of the rows of a map plus its transpose */
+    double *margins; /* [count] row sums of a map plus its transpose */
 };
 
 /* Add the map of a head to the regression: w · (s - r · rᵀ / Σ r), where s = a + aᵀ without <cls>

@@ -32,13 +32,14 @@ struct estimate_plan {
     bool by_head, by_token;               /* the cell that a patch replaces is a head, a token or,
                                            * if both are true, a head at a token; if both are false,
                                            * it is a neuron */
-    struct estimate_values values;        /* values of the site; for edges, of context_out */
-    struct estimate_values outs, streams; /* for edges: `outs` are values of mlp_out, `streams` of
-                                           * resid_pre */
+    struct estimate_values values;        /* values of the patched site; for edges, of
+                                           * context_out */
+    struct estimate_values outs, streams; /* for edges: `outs` are values of mlp_out, `streams` are
+                                           * values of resid_pre */
     size_t steps; /* for edges: number of runs whose gradients are averaged. Run k, from 0 to steps
                    * - 1, has the token rows text + k / steps · (other - text) */
-    const struct text *other; /* for edges: the text towards which the steps lead, of as many
-                               * tokens */
+    const struct text *other; /* for edges: the text towards which the steps lead, with as many
+                               * tokens as `text` */
 };
 
 /* Add the estimate of each cell of a site to effects [layers, columns]. Refuses what tape_run
@@ -54,7 +55,7 @@ struct edges {
 
 /* Find writers and readers. Refused, as not supported: models with cross-attention or layers that
  * keep a state, and models in which an output or a sum is normed, replaces the stream or is added
- * to the normed input: there no value of the stream belongs to an edge. */
+ * to the normed input: in these, no value of the stream belongs to a single edge. */
 int edges_find(struct edges *edges, const struct viewer *viewer, struct arena *arena,
                struct err *err);
 

@@ -104,12 +104,13 @@ struct atlas_head {
 
 struct atlas {
     struct atlas_plan plan;
-    size_t layers, across;          /* `layers`: number of layers; `across`: heads of a layer */
+    size_t layers, across;          /* `layers`: number of layers; `across`: number of heads of each
+                                     * layer */
     size_t warmed;                  /* number of texts of the warm-up that were added so far */
     struct atlas_held *held;        /* [warmed] texts of the warm-up; NULL: none are held */
     uint64_t texts, tokens, copies; /* `texts`: texts of two tokens or more, `tokens`: their tokens,
                                      * `copies`: queries with an earlier copy of their token */
-    struct atlas_head *heads;       /* [layers * across] layer by layer */
+    struct atlas_head *heads;       /* [layers * across] data of each head, layer by layer */
 };
 
 /* A text while the rows of its weights are read. The caller's arena owns its memory. */

@@ -294,7 +294,7 @@ static int take_layer(struct circuit *circuit, size_t layer)
         context_values(matrix_row(joined, i), matrix_row(read, i), rule, 1);
     for (size_t head = 0; head < c->n_head; head++) {
         const size_t context = head % contexts, values = kv_head_of(rule, context);
-        if (head == contexts) /* from here on, heads are the second heads of contexts */
+        if (head == contexts) /* from here on, each head is the second head of its context */
             scale_row(out.data, out.data, out.rows * out.columns, -lambda.lambda);
         if (circuit->take(circuit, layer, head, matrix_columns(joined, values * d, d),
                           matrix_rows(out, context * d, d)))

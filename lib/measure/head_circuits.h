@@ -40,8 +40,8 @@ enum { CIRCUIT_WORDS_ALL = 4096, CIRCUIT_WORDS_SAMPLE = 1024 };
 int circuits_all_words(struct circuit_words *words, const struct viewer *viewer, uint64_t seed,
                        struct arena *arena, struct err *err);
 
-/* Refuse, as not supported, models without a residual stream, W_V or W_O, with features that
- * circuits lack, or, if `of_logits`, without logits. */
+/* Refuse, as not supported, models without a residual stream, W_V or W_O, models with features that
+ * this file does not support and, if `of_logits`, models without logits. */
 int circuits_check(const struct model *model, bool of_logits, struct err *err);
 
 /* Count pairs for each head: in found [heads], pairs in which the logit of the second word rises

@@ -19,8 +19,8 @@ enum {
     OFFSET_MAX = 1 << 24,
     RANDOM_HALF = 25, /* maximum number of random tokens in a text, which then repeats them */
     REPEATS = 16,     /* number of texts of repeated tokens */
-    NAMED_COUNT = 10, /* minimum number of pairs or needles for a score that gives heads a
-                       * verdict */
+    NAMED_COUNT = 10, /* minimum number of pairs or needles for which a high score gives a head a
+                       * name */
 };
 
 static const double VERDICT_LEAST = 0.5;
@@ -171,7 +171,7 @@ static double needle(const struct attention_row *row)
     return sum;
 }
 
-/* 1 if the largest weight is inside the needle, and only there; else 0. */
+/* 1 if the largest weight is on tokens of the needle and on no other tokens; else 0. */
 static double needle_top(const struct attention_row *row)
 {
     float inside = -1, outside = -1;
@@ -360,7 +360,7 @@ int head_survey_open(struct head_survey *survey, struct arena *arena, struct err
         for (size_t k = 0; k < ROLES; k++)
             has_role |= score->row == score_of_role(k);
         survey->measured[i] = *score;
-        /* random tokens have no source: scores of an encoder-decoder are of texts */
+        /* random tokens have no source, so an encoder-decoder is scored on texts */
         if (score->material == OF_REPEATS && config_reads_source(config))
             survey->measured[i].material = OF_TEXTS;
         if (score->material == OF_TEXTS && !config_reads_source(config) && !survey->on_texts)

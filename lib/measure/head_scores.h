@@ -104,18 +104,18 @@ typedef void head_watcher(void *context, const struct attention_map_row *row);
 struct head_survey {
     const struct viewer *viewer;
     const struct score_list *scores;
-    head_watcher *watch;        /* called with the rows of OF_TEXTS, but not of cross-attention;
-                                 * NULL: not called */
+    head_watcher *watch;        /* called with the rows of weights of texts (OF_TEXTS), but not of
+                                 * cross-attention; NULL: not called */
     uint64_t seed;              /* seed of the random tokens */
     long long bos, sep;         /* ids of the tokens that begin and end texts; -1: no such token */
     bool on_texts;              /* true if texts were given */
-    bool with_baseline;         /* also measure on random input */
+    bool with_baseline;         /* true: also measure on random input */
     bool lacks_logits;          /* true if circuits_check refuses the model, which then has no
                                  * scores on words and pairs */
     struct selection selection; /* selects the weights of all heads, also of cross-attention if a
                                  * score needs them */
-    size_t across;              /* largest number of heads of a layer: arrays have room for as many
-                                 * in each layer */
+    size_t across;              /* largest number of heads of a layer: arrays have room for this
+                                 * number in each layer */
     size_t heads;               /* number of heads of all layers: layers · across */
     /* the scores, with the input on which this survey measures each, then the roles */
     struct score measured[SCORES_MAX + ROLES];

@@ -145,7 +145,8 @@ struct channels {
     size_t first, end, tokens;
 };
 
-/* Add the means, over the tokens of V, of the gradients at the outputs of the layers. */
+/* Add the means, over the tokens of V (see jacobian_lens.h), of the gradients at the outputs of the
+ * layers. */
 static int add_means(void *context, const struct announcement *announced, struct err *err)
 {
     const struct channels *channels = context;

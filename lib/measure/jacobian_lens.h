@@ -35,8 +35,8 @@ enum { JACOBIAN_TOKENS_MIN = 16 + 2 };
 struct jacobian_fit {
     struct viewer *viewer;
     struct layers layers;                 /* ascending, without the last layer of the model */
-    const struct progress_sink *progress; /* counts channels, over all `texts`; NULL: progress is
-                                           * not reported */
+    const struct progress_sink *progress; /* counts the computed channels of all `texts`; NULL:
+                                           * progress is not reported */
     size_t texts, done;                   /* `texts`: number of texts to add; `done`: texts that
                                            * were added or left out */
     size_t prompts;                       /* texts added so far */

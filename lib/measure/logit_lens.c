@@ -410,7 +410,8 @@ int lens_report(struct report *report, const struct logit_lens *lens, unsigned n
 /* --- facts of a page -------------------------------------------------------------------------- */
 
 enum {
-    STEP_LISTED = 20, /* maximum number of likely tokens that each step but the last lists */
+    STEP_LISTED = 20, /* maximum number of likely tokens that a step lists; the last step may list
+                       * more */
     HALVES_MAX = 4,   /* only models with at most this many layers get a step after each sublayer */
 };
 

@@ -39,14 +39,14 @@ struct lens_plan {
     bool is_brief; /* compute only `best`, `entropy` and `target`, which is faster */
     const struct jacobian_lens *jacobian; /* lens whose matrices multiply the vectors of the layers
                                            * that it has; NULL: vectors are not multiplied */
-    struct lens_known *known; /* cache from the previous text, updated for the next; NULL: no
-                               * cache */
+    struct lens_known *known; /* cache of the previous text, which is replaced by that of this text;
+                               * NULL: no cache */
 };
 
 struct logit_lens {
-    const struct lens_plan *plan; /* borrowed */
+    const struct lens_plan *plan; /* the plan, which the caller owns */
     size_t tokens, best_count;
-    struct lens_cell *cells; /* [layers, tokens] */
+    struct lens_cell *cells; /* [layers, tokens] the computed cells */
 };
 
 /* A cache of one text (borrowed). The next text reuses the cells of its first tokens, as long as

@@ -381,7 +381,8 @@ static void reorder(void *context, const struct edit_block *block)
                     x[h * width + i] = y[i * heads + h];
                 else if (trial->variant == ORDER_WRITTEN)
                     x[i * heads + h] = y[h * width + i];
-                else if (trial->variant == ORDER_FLAT) /* [H, T, D] read as [T, H·D] */
+                else if (trial->variant == ORDER_FLAT) /* numbers in the order [H, T, D] are read as
+                                                        * [T, H·D] */
                     x[h * width + i] = matrix_row(
                         from, flat / width % to.rows)[flat / width / to.rows * width + i];
                 else if (of_context)
@@ -491,7 +492,8 @@ int trial_begin(struct trial *trial, const struct viewer *viewer, const struct t
         .without_bias = SLOT_NONE, .transposed = SLOT_NONE, .end_layer = SIZE_MAX, .epsilon = -1};
     if (from->alone) {
         const enum site_branch stack = from->branch == BRANCH_SOURCE ? BRANCH_SOURCE : BRANCH_TEXT;
-        trial->from.first_layer[!stack] = SIZE_MAX; /* no layer of the other stack */
+        trial->from.first_layer[!stack] = SIZE_MAX; /* no layer of the other stack has the
+                                                     * mistake */
         trial->change.end_layer = from->first_layer[stack] + 1;
     }
     memcpy(trial->change.first_layer, trial->from.first_layer, sizeof from->first_layer);

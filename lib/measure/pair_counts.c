@@ -136,8 +136,8 @@ static int prune(struct pair_counts *counts, struct err *err)
     return 0;
 }
 
-/* A pair without a counter in `counts` or `segment` may have occurred there up to `least` times:
- * that number is added to its count. */
+/* A pair that lacks a counter in either `counts` or `segment` may have occurred up to `least` times
+ * there, so this number is added to its count. */
 int pair_counts_merge(struct pair_counts *counts, const struct pair_counts *segment,
                       struct err *err)
 {

@@ -29,8 +29,9 @@ struct pair_count {
 };
 
 struct pair_counts {
-    struct pair_count *items; /* [count] */
-    uint16_t *first, *next; /* [capacity] chains of counters with one hash, as index + 1; 0: end */
+    struct pair_count *items; /* [count] the counters */
+    uint16_t *first, *next;   /* [capacity] links of chains of counters whose pairs have one hash:
+                             * index + 1, or 0 at the end */
     size_t count, capacity;
     size_t hand;    /* counter at which the search for the smallest continues */
     uint32_t least; /* no count is below `least`; a pair without a counter occurred at most `least`

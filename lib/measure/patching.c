@@ -76,7 +76,7 @@ struct unpatched {
     const struct text_with_source *pair;
     struct tensor *streams; /* [L] the stream before each layer, [T, C] */
     struct tensor *values;  /* [L] values of the patched site; rank 0: the layer lacks the site */
-    struct tensor *outs;    /* [L] for edges and parts: values of mlp_out */
+    struct tensor *outs;    /* [L] values of mlp_out, for PATCH_EDGES and PATCH_PARTS */
     const float *logits;    /* [V] logits at the position */
     const float *last;      /* [C] output of the last layer at the position */
 };
@@ -92,7 +92,7 @@ struct patch_sweep {
     size_t tokens;                /* number of tokens that are run: up to the position; with two-way
                                    * attention, all */
     size_t cells;                 /* number of cells of a layer */
-    size_t mlp;                   /* for parts: the column of the MLP; else SIZE_MAX */
+    size_t mlp;                   /* with PATCH_PARTS: the column of the MLP; else SIZE_MAX */
     const float *clean_logits;    /* [V] logits of the clean run */
     size_t most;                  /* maximum number of copies in a pass */
     struct unpatched base, other; /* `base`: the patched run; `other`: the run that supplies
@@ -287,7 +287,7 @@ static struct edit_range only(size_t index)
     return (struct edit_range){(ptrdiff_t)index, (ptrdiff_t)index};
 }
 
-/* Make an edit: copy `text` gets the donor's values at a site of some layers. */
+/* Return the edit that gives copy number `text` the donor's values at a site of some layers. */
 static struct edit take(enum site site, const struct edit_range *layers,
                         const struct edit_donor *donor, size_t text)
 {
@@ -523,7 +523,7 @@ static int run_both(struct patch_sweep *s)
                                            : keep(&s->other, &capture.lists[1], s)))
         return -1;
     s->clean_logits = clean->logits;
-    /* sets the answer if it is -1 */
+    /* if the answer is -1, question_ask sets it */
     question_ask(s->plan->question, clean->logits, config_logits(s->config));
     found->clean = answer_of(s, clean->logits, clean->last);
     found->corrupt = ablates ? 0 : answer_of(s, corrupt->logits, corrupt->last);

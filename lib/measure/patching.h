@@ -49,15 +49,15 @@ enum patch_over {
     PATCH_MIX_STEP,
     PATCH_MIX_DECAY,
     PATCH_PATHS,
-    PATCH_EDGES, /* with estimates only */
-    PATCH_PARTS, /* with ablations only: heads, and in a last column MLPs */
+    PATCH_EDGES, /* edges from writers to readers (estimates.h); only with estimates */
+    PATCH_PARTS, /* heads and, in a last column, MLPs; only with ablations */
     PATCH_OVERS,
 };
 
 extern const struct patch_over_row {
     const char *name; /* value of --over */
     enum site site;
-    const char *about; /* line of help */
+    const char *about; /* description in the help of --over */
 } patch_overs[PATCH_OVERS];
 
 /* What replaces a value: the other text's value; or, in the clean text, 0 or the value's mean over
@@ -111,7 +111,7 @@ struct patching_plan {
                                          * site of `over`, [1] at mlp_out for PATCH_PARTS; NULL: no
                                          * reference texts */
     size_t number; /* number of the text, which decides the reference text that is drawn */
-    enum patch_metric metric;  /* what is measured of the answer; estimates always use the logit */
+    enum patch_metric metric;  /* how the answer is measured; estimates always use the logit */
     const float *direction;    /* [n_embd] the direction for METRIC_COSINE */
     struct question *question; /* answer -1 becomes the clean run's most likely token */
     enum patch_over over;

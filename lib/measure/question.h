@@ -6,12 +6,12 @@
 
 enum { NEEDS_LOGITS = 1, NEEDS_ONE_TEXT = 2, NEEDS_CAUSAL = 4, NEEDS_WORDS = 8 };
 
-/* Refuse, as not supported, a model that lacks one of the `needs` of a measure: bits NEEDS_…;
- * NEEDS_WORDS are logits of tokens, not of classes. */
+/* Refuse, as not supported, a model that does not meet one of the `needs` of a measure, a set of
+ * bits NEEDS_…. NEEDS_WORDS: the logits are of tokens, not of classes. */
 int model_check(const struct model *model, unsigned needs, struct err *err);
 
-/* Refuse a model without logits or with one of the `needs` unmet, as model_check does; and refuse,
- * as usage, edits of logits. */
+/* Refuse a model without logits, or one that model_check refuses for these `needs`; and refuse, as
+ * usage, edits of logits. */
 int logits_check(const struct viewer *viewer, unsigned needs, struct err *err);
 
 /* The logit of a token at a position of a text, or the difference of two logits. */

@@ -14,8 +14,7 @@
 
 enum {
     KEPT_MOST = 1 << 22
-}; /* maximum number of floats for which a pass keeps the rows of all
-                               * tokens */
+}; /* if the rows of all tokens have more floats, a pass keeps only the rows that it needs */
 
 /* The stream to split into parts, at some kept rows of a pass. */
 struct parts_request {
@@ -87,9 +86,9 @@ static size_t kept_index(const struct resid_pass *pass, size_t row)
     return pass->keeps_all ? position_of(pass, row) : row;
 }
 
-/* Keep the values of a site, with the heads of a token side by side: the rows of all tokens
- * (keeps_all), or of the positions and the query; of keys and values, always the rows of all
- * tokens. */
+/* Keep the values of a site: the rows of all tokens (keeps_all), or of the positions and the query,
+ * with the heads of a token side by side; of keys and values, always those of all tokens, head by
+ * head. */
 static int keep(void *context, const struct announcement *announced, struct err *err)
 {
     struct resid_pass *pass = context;
@@ -363,7 +362,7 @@ static double sum_of_parts(const struct resid_parts *parts, size_t element)
 }
 
 /* Replace the parts of x by the parts of norm(x), with the divisor of x, which is the sum of all
- * parts. The shift of the norm is a part `constant`. */
+ * parts. The shift of the norm is added to the part `constant`. */
 static void norm_parts(struct resid_parts *parts, const struct norm *norm,
                        struct resid_part constant)
 {
@@ -390,7 +389,7 @@ static void norm_parts(struct resid_parts *parts, const struct norm *norm,
     add_constant(parts, constant, norm->shift);
 }
 
-/* Set `to` to the parts of x · W; the bias of W is a part `constant`. */
+/* Set `to` to the parts of x · W; the bias of W is added to the part `constant`. */
 static int product_parts(struct resid_parts *to, const struct resid_parts *from,
                          const struct weight *w, struct resid_part constant,
                          const struct parts_request *asked)

@@ -78,15 +78,15 @@ struct resid_pass {
                                      * their contexts gets a part RESID_PROBE, the effect of a 1 in
                                      * the channel; divisors of norms ignore these parts. NULL: no
                                      * such parts */
-    const struct dictionary *dictionary; /* a dictionary for a site of the text's layers: the parts
-                                          * there are its features, its bias and its error. NULL: no
+    const struct dictionary *dictionary; /* a dictionary for a site of the text's layers: there, its
+                                          * features, its bias and its error are the parts. NULL: no
                                           * dictionary */
 
     /* Set by resid_capture. */
     bool keeps_all; /* true: the rows of all tokens are kept, and a later pass up to a head of an
                      * earlier layer of the same stack may borrow `kept` */
-    const float *(*kept)[SITE_COUNT]; /* [layer] kept rows, heads side by side; keys and values of
-                                       * all tokens, head by head */
+    const float *(*kept)[SITE_COUNT]; /* [layer] kept rows of each site, with heads side by side;
+                                       * keys and values of all tokens, head by head */
     struct feature_row *features;     /* [position_count + 1] features of each kept row */
     struct matrix decoded, read;      /* `decoded`: reconstructions; `read`: the rows that they
                                        * reconstruct */

@@ -47,7 +47,7 @@ struct vector {
 
 /* A side of the score: the query or the key, split into parts. */
 struct score_side {
-    const char *name; /* "query", "key" */
+    const char *name; /* "query" or "key" */
     enum resid_side side;
     struct key_range rows;
     const double *shares; /* [rows] coefficients of the rows */
@@ -275,8 +275,8 @@ static int sum_rows(void *context, const struct text_rows *of, const struct resi
     return 0;
 }
 
-/* Make the parts of a side: a sum over kept rows, times their coefficients. All rows have the same
- * parts. */
+/* Make the parts of a side: each part is summed over the kept rows, times the rows' coefficients.
+ * All rows have the same parts. */
 static int make_side(struct splitting *s, struct score_side *side)
 {
     const struct text_rows rows = {&s->pass, side->rows, side->shares, NULL};
@@ -426,14 +426,14 @@ struct head_reading {
     size_t at;     /* set by find_readers: the token at which the head read most of the contribution
                     * of `key` */
     double weight; /* set by find_readers: the head's attention at token `at` to `key` */
-    double *direction[TEXTS]; /* [dv] the contribution of `key` is the product of this and its
-                               * value, for each text */
+    double *direction[TEXTS]; /* [dv] for each text, the vector whose product with the value of
+                               * `key` is the contribution of `key` */
 };
 
 /* The heads whose parts are split by the tokens that they read: one head, or all heads of a layer.
  * All `vectors` have the same rows. */
 struct head_reader {
-    const struct vector *vectors; /* [count] */
+    const struct vector *vectors; /* [count] the vectors to which the heads contribute */
     size_t count;
     const struct head_rule *rule;
     struct resid_part part;
@@ -598,7 +598,7 @@ static int find_keys(long long (*keys)[2], const struct splitting *s, const size
                 vectors[found] = vector_of(s, (enum resid_side)side, &pairs[i][!side]);
                 same[found++] = i;
             }
-        if (same[0] != k / 2) /* the part was handled before */
+        if (same[0] != k / 2) /* an earlier pair has the same part */
             continue;
         int failed =
             read_part(readings, vectors, found, &s->sides[side].parts[part], &arena, s->err);

@@ -26,7 +26,8 @@ enum score_against {
 
 extern const struct score_against_row {
     const char *name;  /* name of a mean in options and data; NULL: not a mean */
-    const char *about; /* the subtracted score, in a sentence; NULL: the score of another key */
+    const char *about; /* the subtracted score, as the end of a sentence; NULL: the score of another
+                        * key */
 } score_againsts[AGAINSTS];
 
 /* Read the name of what is subtracted: NULL or "" means AGAINST_NOTHING, and a word that does not
@@ -35,11 +36,11 @@ enum score_against score_against_read(const char *word);
 
 /* The arrays that a report has in addition to its tables. */
 enum score_by {
-    SCORE_BY_PART, /* for each side: the sum of each part's pairs with all parts of the other
-                    * side */
-    SCORE_BY_PAIR, /* all pairs of parts */
-    SCORE_BY_KEY,  /* for each side and layer: contributions of its heads, by the tokens that they
-                    * read */
+    SCORE_BY_PART, /* for the query and for the key: for each part, the sum of its pairs with all
+                    * parts of the other vector */
+    SCORE_BY_PAIR, /* the contribution of each pair of parts */
+    SCORE_BY_KEY,  /* for the query and for the key, for each layer: contributions of its heads,
+                    * split by the tokens that the heads read */
 };
 
 struct score_plan {

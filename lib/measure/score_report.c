@@ -401,7 +401,7 @@ size_t score_totals_add(struct score_totals *totals, const struct score_total *t
     }
     if (totals->most)
         hash_put(&probe, (uint32_t)totals->count);
-    /* + 1: for the bad text */
+    /* one more than the keys, for the bad text */
     const char **keys = arena_alloc(arena, count + 1, sizeof *keys, err);
     totals->rows = arena_grow(arena, totals->rows, totals->count, sizeof *total, err);
     for (size_t i = 0; i <= count && keys; i++) {
@@ -694,7 +694,7 @@ int unigrams_read(struct unigrams *unigrams, const char *bytes, size_t size, str
     return unigrams->total > 0 ? 0 : err_set(err, "expected words with their counts, found none");
 }
 
-/* Leave out characters at both ends of a word that do not belong to words. */
+/* Remove characters that do not belong to words, such as punctuation, from both ends of a word. */
 static void trim(const char **word, size_t *size)
 {
     uint32_t c = 0;

@@ -16,15 +16,16 @@
 struct score_view {
     const struct viewer *viewer;
     struct report origin; /* the report of viewer_report, without text and tables */
-    bool bits;            /* surprisal, entropy and differences in bits, not nats */
-    bool words;           /* a row for each word, not for each token */
+    bool bits;            /* true: surprisal, entropy and differences are in bits, not in nats */
+    bool words;           /* true: reports have a row for each word, not for each token */
     bool for_people;      /* true: the most likely tokens are a column, not a second table */
-    bool fills;           /* rows are only the most likely tokens, for mask tokens or with `next` */
-    bool next;            /* rows are only the most likely tokens after each text */
+    bool fills;           /* true: rows are only the most likely tokens, at mask tokens or, with
+                           * `next`, after the text */
+    bool next;            /* true: rows are only the most likely tokens after each text */
     bool has_regions;     /* true if some text has regions */
     bool ends;            /* scores have the entropy after each text, and words the entropy after
                            * each word */
-    bool lists;           /* rows are only the most likely tokens, at all positions */
+    bool lists;           /* true: rows are only the most likely tokens, at all positions */
     bool of_rows;         /* the words of a text are rows of a table, whose columns are in
                            * `parts` */
     bool of_pairs;        /* true if some text is a pair */
@@ -47,7 +48,7 @@ struct score_text {
                                            * text */
     size_t part_count;
     bool continues;   /* true: `parts` are continuations, not regions */
-    const size_t *at; /* [at_count] rows to show, tokens or words; NULL: all */
+    const size_t *at; /* [at_count] indices of the tokens or words to show; NULL: show all */
     size_t at_count;
 };
 
@@ -121,10 +122,11 @@ struct score_totals {
     enum totals_kind kind;
     bool are_single;          /* true: a row is one text, pair, continuation or word; false: a
                                * group */
-    bool has_unigrams;        /* add a column: the SLOR of each row */
+    bool has_unigrams;        /* true: add a column with the SLOR of each row */
     bool hides_text;          /* true: data output omits the text, because a column of the input
                                * contains it */
-    bool grouped;             /* add a column: the difference to the first text of the group */
+    bool grouped;             /* true: add a column with the difference from the first text of the
+                               * group */
     const char *query;        /* value of --query: totals are over these tokens; NULL: over all
                                * tokens */
     const char *const *names; /* [key_count] names of key columns; the last labels the row */

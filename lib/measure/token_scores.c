@@ -60,7 +60,7 @@ static void see_row(void *context, size_t row, size_t thread)
 
 int logits_of_rows(const struct logits_work *work, struct err *err)
 {
-    enum { WORTH = 16 }; /* multiply-adds that take as long as `see` for one logit */
+    enum { WORTH = 16 }; /* number of multiply-adds that take as long as `see` for one logit */
     struct viewer *viewer = work->viewer;
     size_t words = config_logits(&viewer->model.config);
     size_t rows = work->rows.rows, step = logits_piece_rows(words, rows);
@@ -143,7 +143,8 @@ struct score_reading {
     size_t text, first, next; /* the next window's text, first token and first token to score */
     struct text *windows;     /* [count] the windows of the pass */
     size_t count, tokens;
-    struct score_target *targets; /* [target_count] in the order of their windows */
+    struct score_target *targets; /* [target_count] tokens to score, in the order of their
+                                   * windows */
     size_t target_count;
     struct matrix rows;            /* [target_count, C] the row that predicts each target */
     size_t filled;                 /* number of `rows` that are filled so far */

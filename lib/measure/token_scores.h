@@ -35,7 +35,8 @@ struct scored {
                                  * token after the text */
     size_t count;
     size_t best_count; /* number of most likely tokens kept for every token */
-    bool fills; /* only mask tokens of the text, or with `next` the next token, have results */
+    bool fills;        /* true: only mask tokens of the text or, with `next`, the next token have
+                 * results */
 };
 
 struct scoring {
@@ -43,7 +44,8 @@ struct scoring {
     size_t best_count; /* number of most likely tokens to keep for each token; fewer in a small
                         * vocabulary */
     bool within_word;  /* also mask the later tokens of the token's word (Kauf and Ivanova, 2023) */
-    size_t fill_count; /* best_count for mask tokens and, with `next`, for the next token */
+    size_t fill_count; /* number of most likely tokens to keep for mask tokens and, with `next`, for
+                        * the next token */
     bool next;         /* find the tokens that may follow a text, as for a mask, instead of
                         * scores */
     bool ends;         /* also compute the entropy of the prediction after a text */

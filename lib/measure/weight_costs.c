@@ -37,7 +37,8 @@ struct weight_kind {
     const char *name;
     struct weight_sums sums, *of_units; /* `sums`: of all tensors of the kind; `of_units`
                                          * [unit_count]: of its tensors in each unit */
-    double largest;                     /* largest distance of a single tensor; -1: no tensor yet */
+    double largest;                     /* largest distance of a tensor of this kind; -1: no tensor
+                                         * yet */
     int in_layer;
     const char *types[2]; /* names of the types in the two models, such as "Q4_K Q6_K" */
 };
@@ -249,8 +250,9 @@ static void put_names(struct table_rows *rows, const struct weight_costs *w, con
     rows_title(rows, "other");
 }
 
-/* Put the columns of sums. `whole`: the sums are over several kinds of tensors, whose largest
- * number says nothing about most of them, and is left out. */
+/* Put the columns of sums. `whole`: true if the sums are over several kinds of tensors; the ratio
+ * of the largest difference to the largest number, which says nothing about most kinds, is then
+ * left out. */
 static void put_sums(struct table_rows *rows, const struct weight_sums *sums, bool whole)
 {
     const double bits = 8 * sums->bytes / (double)sums->count;

@@ -383,7 +383,7 @@ static void count_row(size_t *all, size_t *found, const struct checkpoint *check
     }
 }
 
-/* Choose a variant of the family if the file has, for each of the variant's names, the tensor in at
+/* Choose a variant of the family if, for each of the variant's names, the file has the tensor in at
  * least one layer. Names whose slots no layer has are ignored. */
 static void find_variant(const struct checkpoint *checkpoint, struct config *config)
 {
@@ -418,8 +418,8 @@ void checkpoint_settle(const struct checkpoint *checkpoint, struct config *confi
 
 enum { CUTS = 3 };
 
-/* Find the entry of a slot's tensor, and return it as one that the caller may change; NULL: the
- * file has no such tensor. */
+/* Find the entry of a slot's tensor, which the caller may change; NULL: the file has no such
+ * tensor. */
 static struct safetensors_entry *entry_of(struct checkpoint *checkpoint,
                                           const struct config *config, struct slot slot)
 {
@@ -668,7 +668,7 @@ int checkpoint_find(struct found_tensor *found, const struct checkpoint *checkpo
 }
 
 /* The part of a name after `start`. If the name does not begin with `start`, leading parts of
- * `start`, up to a dot, are dropped until it does; in the end the whole name is returned. */
+ * `start`, up to a dot, are dropped until it does; if it never does, the whole name is returned. */
 static const char *name_after(const char *name, const char *start)
 {
     while (*start && strncmp(name, start, strlen(start)) != 0)

@@ -218,8 +218,8 @@ int config_edit_check(const struct config_edit *edit, const struct config *confi
     return 0;
 }
 
-/* The index of the change for the key with this name or alias; edit->count: this key is not
- * changed. */
+/* The index of the change for the key with this name or alias; edit->count: `edit` has no change
+ * for this key. */
 static size_t change_of(const struct config_edit *edit, struct json_span name)
 {
     size_t index = 0;

@@ -1,4 +1,4 @@
-/* config.h: a model's architecture: the numbers of config.json, validated.
+/* config.h: the architecture of a model, which is the checked contents of config.json.
  *
  * Three values of model_type have a model_kind of their own: "gpt2", with Hugging Face's keys and
  * defaults; "attention", attention layers alone, for worked examples; "transformer", the
@@ -57,7 +57,7 @@ enum config_bias {
  * corrects it if the file has the tensors of a classifier or, for an encoder, of another head. */
 enum model_end {
     END_LOGITS,        /* logits of the next token */
-    END_MASKED,        /* logits of the token at each position itself, after a dense layer (BERT) */
+    END_MASKED,        /* logits of the token at the same position, after a dense layer (BERT) */
     END_CLASSES,       /* logits of classes, after a dense layer if `classifier` has one */
     END_DISCRIMINATOR, /* one logit for each token: whether the token was replaced (ELECTRA) */
     END_POOLED,        /* the output of a dense layer for the first token */
@@ -109,8 +109,8 @@ struct stream_copies {
                            * read it */
 };
 
-/* Where a copy is scaled to the mean square of another copy, its own mean square is taken to be at
- * least this. */
+/* A copy that is scaled to the mean square of another copy is taken to have at least this mean
+ * square. */
 #define COPY_LEAST_SQUARE 1e-5
 
 /* The bias that is added to scores. It depends on the key's position or its distance from the
@@ -298,8 +298,8 @@ static inline size_t mixer_kept(const struct mixer *m)
  * added, `bias` multiplies this bias. */
 struct product_factors {
     struct product_factor {
-        unsigned char branch, slot; /* the products with the matrix of this slot in this branch
-                                     * (parameter_table.h) */
+        unsigned char branch, slot; /* the factors apply to products with the matrix of this slot in
+                                     * this branch (parameter_table.h) */
         float factor, bias;
     } list[PRODUCT_FACTORS_MAX]; /* ends with an element whose factor is 0 */
 };
@@ -324,7 +324,7 @@ struct generation_rules {
     long long first, last;
     long long banned[CONFIG_ENDS_MAX];
     size_t banned_count;
-    bool renormalised; /* probabilities are renormalised after the other rules */
+    bool renormalised; /* probabilities are renormalised after all other rules were applied */
 };
 
 /* A model's architecture. features.c must list each of these fields. */
@@ -333,8 +333,8 @@ struct config {
     size_t vocab_size;      /* V: number of tokens in the vocabulary */
     size_t n_positions;     /* P: maximum number of tokens in a text; 0: no limit */
     size_t n_embd;          /* C: channels of the residual stream */
-    size_t n_layer;         /* L: number of layers; in a model with an encoder, of the decoder's
-                             * layers */
+    size_t n_layer;         /* L: number of layers; in a model with an encoder, only the decoder's
+                             * layers count */
     size_t n_encoder_layer; /* number of layers in the encoder; 0: no encoder */
     size_t n_head;          /* H: query heads of a layer */
     size_t n_kv_head;       /* Hkv: key/value heads, a divisor of H */
@@ -382,7 +382,7 @@ struct config {
     bool cross;          /* there is cross-attention: queries attend to a second text, the source */
     /* queries, keys and values are projections of the input; else they are the input itself */
     bool projections;
-    bool out_proj;               /* false: the output is the concatenated heads */
+    bool out_proj;               /* false: the output is the contexts of all heads, side by side */
     unsigned biases;             /* bits of enum config_bias */
     const struct family *family; /* names and layouts of tensors */
     size_t n_word;               /* channels of token embeddings, which are then projected to n_embd
@@ -446,7 +446,8 @@ struct config {
     unsigned short layer_flags[CONFIG_FLAGS_MAX]; /* bits of enum layer_flag */
     size_t extra_layers;      /* number of further layers in the file, for multi-token prediction;
                                * they are not read */
-    long long bos_id, eos_id; /* ids of the start token and the end token of a text; -1: none */
+    long long bos_id, eos_id; /* ids of the start token and the end token of a text; -1: there is no
+                               * such token */
     long long more_ends[CONFIG_ENDS_MAX - 1]; /* ids of further end-of-text tokens */
     size_t more_end_count;
     struct generation_rules generation; /* read only for a model with an encoder */
@@ -616,8 +617,8 @@ struct config_edit {
 };
 
 /* Read `KEY=VALUE,KEY=VALUE` and add these changes of a config.json to `edit`, in `arena`. A value
- * that is not JSON becomes a text. If a key occurs twice its last value is used. Keys that are not
- * in `list` keep their values in config.json. Errors are usage errors of --set. */
+ * that is not JSON becomes a JSON string. If a key occurs twice its last value is used. Keys that
+ * are not in `list` keep their values in config.json. Errors are usage errors of --set. */
 int config_edit_read(struct config_edit *edit, const char *list, struct arena *arena,
                      struct err *err);
 

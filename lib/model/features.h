@@ -21,7 +21,7 @@ enum purpose {
     TO_ATTRIBUTE,
     TO_PATCH,
     FOR_CIRCUITS,
-    FOR_WORDS, /* circuits of heads from the embedding to the logits */
+    FOR_WORDS, /* computing circuits of heads from the embedding to the logits */
     TO_TRAIN,
     NO_PURPOSE,
 };

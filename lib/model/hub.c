@@ -150,8 +150,7 @@ static const struct cache_row {
 
 enum {
     COMMIT_BYTES = 128
-}; /* size of a commit's name, with its NUL; Git's names have 40
-                              * characters */
+}; /* maximum size in bytes of the id of a commit, with its NUL; ids in Git have 40 characters */
 
 /* Set *path to the folder of the cache; *path does not change if none of the variables is set. */
 static int find_cache(const char **path, struct arena *arena, struct err *err)

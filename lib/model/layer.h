@@ -54,10 +54,10 @@ struct head_rule {
                                   * heads, side by side */
     enum gate gate;              /* function that is applied to the gate by which the context is
                                   * multiplied */
-    /* If it is 0, each head has its own context. Otherwise heads h and h + H/2 make one context:
-     * (weights of head h - lambda · weights of head h + H/2) · the values of both heads, side by
-     * side. This context is normed, and multiplied by 1 - differ. lambda is `differ` plus a learned
-     * number. */
+    /* If `differ` is 0, each head has its own context. Otherwise heads h and h + H/2 make one
+     * context: (weights of head h - lambda · weights of head h + H/2) · the values of both heads,
+     * side by side. This context is normed, and multiplied by 1 - differ. lambda is `differ` plus a
+     * learned number. */
     float differ;
 };
 
@@ -148,7 +148,7 @@ struct sublayer {
     bool scales;         /* the sum of stream and output is multiplied by a learned number of the
                           * layer */
     bool corrects, spreads;
-    float factor;     /* the output is multiplied by it before it is added */
+    float factor;     /* the output is multiplied by this factor, then added */
     float sum_factor; /* the sum of stream and output is multiplied by it */
     /* Ids of sites, without the branch. SITE_EMBEDDING: the sublayer has no such site. */
     enum site at_input, at_out, at_out_norm;
@@ -259,7 +259,8 @@ struct stack {
 struct model_point;
 struct layer_points;
 struct description {
-    const struct config *owner; /* frees the description; copies of this config only borrow it */
+    const struct config *owner; /* the config that frees the description; its copies only borrow the
+                                 * description */
     struct stack text, source;
     struct model_point *points; /* the first pass_count points, in the order of the pass, then the
                                  * effective points */

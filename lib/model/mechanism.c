@@ -307,7 +307,8 @@ static int check_family(const struct mechanism *m, const struct config *config, 
                                "found one of type \"%s\": a segment has no distance",
                                config_kind_name(config));
     const struct layer *first = layer_of(config, BRANCH_TEXT, 0);
-    bool apart = true; /* whether each sublayer reads the stream that the sublayer before it left */
+    bool apart = true; /* whether every sublayer reads the stream to which the sublayer before it
+                        * has added its output */
     for (const struct sublayer *s = first->sublayers; s < first->sublayers + first->all; s++)
         apart &= s->reads == READS_STREAM && !s->adds_to_normed;
     if (!apart && mechanism_lacks(m, BLOCK_RESIDUAL))

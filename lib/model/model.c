@@ -44,7 +44,7 @@ static bool is_path(const char *name)
     return strchr("./~", *name) || gguf_is_named(name);
 }
 
-/* For a name that is a file in the folder of a model, suggest the folder: append it to the message
+/* If a name is a file in the folder of a model, append a suggestion of this folder to the message
  * in `err`. */
 static void suggest_folder(const char *name, struct err *err)
 {

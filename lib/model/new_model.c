@@ -66,7 +66,7 @@ static int list_tensors(struct new_model *new_model, struct err *err)
 }
 
 /* Make the header of model.safetensors. For models that transformers can open it names PyTorch as
- * the format, because transformers refuses files without it. */
+ * the format, because transformers refuses files that name no format. */
 static int make_header(struct buf *header, const struct new_model *new_model, struct err *err)
 {
     static const struct safetensors_note note = {"format", "pt"};

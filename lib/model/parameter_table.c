@@ -39,14 +39,15 @@
 
 /* The axes of shapes and their sizes. c, s, m: as in PROPERTIES; t: the stack. A parameter with an
  * axis of size 0 does not exist. ONE: a single number. POSITIONS: rows of the table of positions,
- * with the rows before the first token's row. Numbers of channels: WORD: of a token's embedding;
- * TABLES: of embeddings of positions and segments, and of the norm of embeddings; NARROW: of the
- * projection before the unembedding; LATENT_Q, LATENT_KV, and LATENT for experts: of narrow
- * vectors; MEMORY: of the vector from which keys are computed; OUT: of the output of attention;
- * EXPERT, SHARED: hidden channels of an expert, and of the shared expert; EXPERT_WIDTH: of the
- * vector that experts read, narrow or not. LOGITS to POOLER: axes of matrices and norms after the
- * last layer. Q_OWN, K_OWN: numbers of heads whose norms have their own scales. COPIES, PAIRS,
- * BUT_FIRST: number of copies of the stream, of pairs of copies, and of copies but the first. */
+ * with the rows before the first token's row. WORD: channels of a token's embedding; TABLES:
+ * channels of embeddings of positions and segments, and of the norm of embeddings; NARROW: channels
+ * of the projection before the unembedding; LATENT_Q, LATENT_KV, and LATENT for experts: channels
+ * of narrow vectors; MEMORY: channels of the vector from which keys are computed; OUT: channels of
+ * the output of attention; EXPERT, SHARED: hidden channels of an expert, and of the shared expert;
+ * EXPERT_WIDTH: channels of the vector that experts read, narrow or not. LOGITS to POOLER: axes of
+ * matrices and norms after the last layer. Q_OWN, K_OWN: numbers of heads whose norms have their
+ * own scales. COPIES, PAIRS, BUT_FIRST: number of copies of the stream, of pairs of copies, and of
+ * copies but the first. */
 #define AXES(AXIS) \
     AXIS(NONE, 1) AXIS(ONE, 1) AXIS(VOCABULARY, t->embed.rows) \
     AXIS(POSITIONS, c->n_positions + c->position_offset) AXIS(CHANNELS, t->width) \

@@ -17,7 +17,7 @@ struct point_list {
     enum site_branch branch; /* the branch of the points that are added next */
     int layer;
     struct site_set own; /* the sites that were already added in this layer, or outside of layers */
-    bool is_out;         /* the next points are of a sublayer that --without leaves out */
+    bool is_out;         /* the next points belong to a sublayer that --without leaves out */
 };
 
 /* Add a point in the branch and layer of the list. Nothing is added if the site does not exist in
@@ -83,8 +83,8 @@ static void attention_points(struct point_list *m, const struct sublayer *s)
     const enum point_edit q = r->by == HEADS_AS_IS ? EDIT_INPUT : EDIT_YES;
     const enum point_edit keys = q == EDIT_INPUT ? q : borrows ? EDIT_BORROWED : EDIT_YES;
     const enum point_edit map = dense ? EDIT_YES : EDIT_DENSE;
-    const size_t all = c->n_embd; /* the columns of maps depend on the text: this number is not
-                                   * used */
+    const size_t all = c->n_embd; /* placeholder for the columns of maps, whose number depends on
+                                   * the text */
     m->branch = s->branch;
     if (r->rotary)
         put(m, SITE_Q_PRE, r->heads, r->d_k, EDIT_YES);
@@ -111,8 +111,8 @@ static void attention_points(struct point_list *m, const struct sublayer *s)
 
 static void mixer_points(struct point_list *m, const struct mixer *r)
 {
-    const size_t all = m->config->n_embd; /* the columns of maps depend on the text: this number is
-                                           * not used */
+    const size_t all = m->config->n_embd; /* placeholder for the columns of maps, whose number
+                                           * depends on the text */
     const bool state = r->update != MIXER_CONVOLVE;
     m->branch = BRANCH_MIXER;
     if (state && r->taps && !r->only_v) {
@@ -345,8 +345,8 @@ const struct model_point *point_find(const struct config *config, enum site site
         return attention_of(config, branch, layer) ? any : NULL;
     const struct layer_points *own = of_layer(config, made, branch, layer);
     const struct layer_points *first = of_layer(config, made, branch, (size_t)any->layer);
-    /* most layers have the same sites: first try the point that has the same index within the
-     * layer */
+    /* most layers have the same sites: first try the same offset from the layer's first point as in
+     * the first layer that has the site */
     size_t at = own->first + made->first_point[site] - first->first;
     if (at < own->end && made->points[at].site == site)
         return &made->points[at];

@@ -18,12 +18,13 @@
 enum point_edit {
     EDIT_NOT,
     EDIT_YES,
-    EDIT_DENSE,    /* no edit: only dense attention computes this map, and the model has another
-                    * kind of attention */
-    EDIT_FOLLOWS,  /* no edit: the value follows from other values of the mixer */
-    EDIT_INPUT,    /* no edit: the value is the input of attention itself */
-    EDIT_STREAMS,  /* no edit: the value is computed from the values of the site `streams` */
-    EDIT_BORROWED, /* no edit: the layer reads the keys and values of another layer */
+    EDIT_DENSE,    /* cannot be edited: only dense attention computes this map, and the model has
+                    * another kind of attention */
+    EDIT_FOLLOWS,  /* cannot be edited: the value follows from other values of the mixer */
+    EDIT_INPUT,    /* cannot be edited: the value is the input of attention itself */
+    EDIT_STREAMS,  /* cannot be edited: the value is computed from the values of the site
+                    * `streams` */
+    EDIT_BORROWED, /* cannot be edited: the layer reads the keys and values of another layer */
 };
 
 struct model_point {

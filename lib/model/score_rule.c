@@ -120,7 +120,8 @@ static float two_dots(const float *a, const float *b, const float *c, const floa
     return sum;
 }
 
-/* The number of bias->near for the distance of a key from a query. */
+/* The element of bias->near for the distance of a key from a query; distances beyond `reach` have
+ * the outermost element. */
 static float near_of(const struct score_rule *rule, const struct head_bias *bias, size_t query,
                      size_t key)
 {

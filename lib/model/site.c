@@ -193,8 +193,8 @@ const struct site_row site_rows[SITE_IDS] = {
     OF_LAYERS(VISIBLE, "visible", HEAD_QUERY_KEY, NULL, "1 - mask"),
 };
 
-/* Where site_next inserts the sites of other branches: after this site of the text come the sites
- * of a branch with the ids from `first` to `last`. */
+/* Where site_next inserts the sites of other branches: after the site `after` of the text come the
+ * sites of `branch` with the ids from `first` to `last`. */
 static const struct inserted {
     enum site after;
     enum site_branch branch;

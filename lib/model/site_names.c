@@ -199,9 +199,8 @@ static enum site site_of_slot(const struct config *c, struct slot slot)
     return SITE_OF(slot.branch, site);
 }
 
-/* Add the names of modules near `module`, the module of a slot: of its parent, whose output is that
- * of the attention or MLP; of the activation of an MLP; and of BERT's attention and
- * attention.self. */
+/* Add the names of modules near `module`, the module of a slot: its parent, whose output is that of
+ * the attention or MLP; the activation of an MLP; and BERT's attention and attention.self. */
 static int put_around(struct site_names *names, struct slot slot, const char *module,
                       struct err *err)
 {
@@ -556,8 +555,9 @@ bool site_of_name(enum site *site, int *layer, const char *name, size_t size,
     return found;
 }
 
-/* The full name of a site: with the family's prefix, such as "model.", for a module that is not
- * part of the head; for other names, unchanged. `index`: index of the name in names->items. */
+/* The full name of a site. If it is a module that is not part of the head, the family's prefix,
+ * such as "model.", is put before the name; other names do not change. `index`: index of the name
+ * in names->items. */
 static const char *whole_name(const struct site_names *names, size_t index,
                               const struct named_site *n, struct arena *arena, struct err *err)
 {

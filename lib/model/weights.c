@@ -721,7 +721,7 @@ static int load_ones(struct weights *weights, const float **ones, struct err *er
 static const float LATENT_EPSILON = 1e-6f;
 
 /* Change the scales and the epsilon of a norm over `size` channels such that it divides by the
- * deviation with the divisor size - 1. With part = (size - 1) / size this deviation is the root of
+ * standard deviation with the divisor size - 1. With part = (size - 1) / size this is the root of
  * (variance + epsilon · part) / part. */
 static int take_sample(struct weights *weights, struct norm *norm, size_t size, struct err *err)
 {
@@ -911,8 +911,8 @@ size_t weights_read_bytes(const struct weights *weights, size_t index, size_t co
     return dtype_bytes(rounded ? DTYPE_BF16 : in_place ? entry->dtype : DTYPE_F32, count);
 }
 
-/* About how many bytes the copies of a tensor need after it was converted, packed or rounded; 0: it
- * is read in its file, without copies. */
+/* About how many bytes the copies of a tensor need after it was converted, packed or rounded; 0:
+ * the tensor is read in place, without copies. */
 static size_t heap_bytes_of(const struct weights *weights, const struct parameter *p)
 {
     int words = weights->config->tied ? SLOT_TOKENS : SLOT_UNEMBED;
@@ -996,8 +996,8 @@ void weights_renew(struct weights *weights)
 
 enum {
     NUMBERS_AT_ONCE = 4096,
-    SAMPLE_NUMBERS = 1024, /* numbers in a sample; a multiple of the block of every quantised
-                            * type */
+    SAMPLE_NUMBERS = 1024, /* maximum number of numbers in a sample; a multiple of the block size of
+                            * every quantised type */
 };
 
 /* Hash all numbers of each tensor. For a sample, hash only some numbers in its middle, since

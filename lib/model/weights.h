@@ -130,7 +130,7 @@ struct sublayer_weights {
  * to end_layer - 1; if end_layer is SIZE_MAX also to the last layers, and to weights outside of
  * layers. */
 struct weights_change {
-    size_t first_layer[BRANCH_SOURCE + 1], end_layer; /* SIZE_MAX: no end */
+    size_t first_layer[BRANCH_SOURCE + 1], end_layer; /* end_layer SIZE_MAX: there is no end */
     int without_bias;  /* SLOT_…: the biases of this slot id are left out; SLOTS: all biases are;
                        * SLOT_NONE: none are */
     int transposed;    /* SLOT_…: square matrices of this slot id are transposed; SLOT_NONE: none
@@ -139,7 +139,7 @@ struct weights_change {
                        * layers later */
     bool swaps_gate;   /* the matrices of gate and up are exchanged */
     bool swaps_values; /* the matrices of keys and values are exchanged */
-    bool of_sample;    /* layer norms divide by a deviation with the divisor n - 1, not n */
+    bool of_sample;    /* layer norms divide by a standard deviation with divisor n - 1, not n */
     bool other_offset; /* norms multiply by 1 + w instead of w, or by w instead of 1 + w */
     float epsilon;     /* epsilon of all norms; below 0: the model's epsilon */
 };
@@ -162,8 +162,8 @@ struct weights {
     bool packing_words;       /* pack the unembedding as well, which only saves time over many
                                * passes */
     bool packing_quants;      /* pack quantised matrices even without `packing`, for decoding */
-    bool packing_widened;     /* with `packing`, pack bf16 matrices as well; packed, their numbers
-                               * are floats */
+    bool packing_widened;     /* with `packing`, pack bf16 matrices as well, whose numbers then
+                               * become floats */
     size_t packing_bytes;     /* bytes that are left for packed matrices; a matrix that needs more
                                * is not packed */
     enum precision precision; /* precision of products; for bf16, matrices are rounded on their

@@ -68,7 +68,8 @@ size_t attention_bytes(const struct config *config, size_t queries, size_t keys,
     enum site_branch last = has_encoder(config) ? BRANCH_CROSS : BRANCH_TEXT;
     size_t all = 0;
     for (enum site_branch branch = BRANCH_TEXT; branch <= last;
-         branch++) { /* each branch has its own memory, so the sizes are added */
+         branch++) { /* text, source and cross-attention have separate memory, so the sizes are
+                      * added */
         struct attention_size size;
         size_t bytes = 0;
         if (!measure(&size, &bytes, &problem, branch) || !num_add(&all, all, bytes))
@@ -77,7 +78,7 @@ size_t attention_bytes(const struct config *config, size_t queries, size_t keys,
     return num_multiply(&all, all, threads * memories(config)) ? all : SIZE_MAX;
 }
 
-/* Whether the model has an attention map, and the map is watched in a layer. */
+/* Whether an attention map exists in the model and is watched in a layer. */
 static bool map_is_wanted(const struct pass *pass, size_t map, size_t layer)
 {
     enum site site = (enum site)(SITE_SCORES + map);
@@ -217,7 +218,7 @@ static int begin_maps(struct pass *pass, size_t layer)
 }
 
 /* If an attention map is in a buffer of the pass, and not in memory that the tap lent, pass the map
- * of each text to the tap. Its numbers have been checked. */
+ * of each text to the tap. Its numbers are known to be finite. */
 static enum pass_state announce_map(struct pass *pass, size_t map, size_t layer)
 {
     const struct batch *batch = pass->batch;
@@ -351,7 +352,7 @@ void attention_store(struct pass *pass, const struct head_rule *heads, size_t la
              (struct loop){pass->batch->count * heads->kv_heads, work, store_head}, &job);
 }
 
-/* Cost of a head apart from its matrix products, in multiply-adds: as many as take about 2 µs. */
+/* Cost of a head apart from its matrix products: about 2 µs, as a number of multiply-adds. */
 static const double HEAD_WORK = 50e3;
 
 enum pass_state attention(struct pass *pass, const struct sublayer *s, size_t layer)

@@ -51,8 +51,8 @@ static void fetch_kernels_of(struct attention_layer *layer, size_t rows, size_t 
         strip_fetch_context(layer, rows, KEY_PANEL, true);
     if (rest)
         strip_fetch_context(layer, rows, rest, keys / KEY_PANEL * KEY_PANEL % CHAIN > 0);
-    if (rest && layer->rule.back < SIZE_MAX) /* with a window, a context may begin with the last
-                                              * keys, fewer than KEY_PANEL */
+    if (rest && layer->rule.back < SIZE_MAX) /* with a window, these last keys may also be the first
+                                              * keys of the sum */
         strip_fetch_context(layer, rows, rest, false);
 }
 
@@ -71,7 +71,7 @@ static void prepare(struct attention_layer *layer)
             size_t size = strip_row_size(rows);
             if (!blocked)
                 fetch_kernels_of(layer, size, keys);
-            /* with blocks, the keys of a product may be any multiple of STEP */
+            /* with blocks of keys, a product may have any multiple of STEP as its number of keys */
             for (keys = STEP; blocked && keys <= widest; keys += STEP) {
                 strip_fetch_scores(layer, size, keys);
                 strip_fetch_context(layer, size, keys, false);
@@ -256,7 +256,8 @@ static enum head_fault put_panels(const struct attention_head *head, const struc
 }
 
 /* Copy the scaled scores of a block to the map of masked scores and to the map of weights, if these
- * are watched. The latter become weights when the sum of the softmax is known. */
+ * are watched. The scores in the map of weights are replaced by weights when the sum of the softmax
+ * is known. */
 static void put_block(const struct attention_head *head, size_t query, struct key_range keys,
                       const float *scaled)
 {

@@ -104,7 +104,8 @@ static void put_row(const struct attention_head *head, float *map, size_t query,
         row[head->memory->visible[i]] = head->memory->row[i];
 }
 
-/* memory->context = the sum of the weighted values, in chains of CHAIN keys of the text. */
+/* memory->context = the sum of the values times their weights, with one chain of multiply-adds for
+ * every CHAIN keys of the text. */
 static void sum_values(const struct attention_head *head, size_t count)
 {
     const struct attention_memory *memory = head->memory;
@@ -280,7 +281,8 @@ static const float *phi(const struct attention_head *head, const float *x)
 {
     size_t width = head->q.columns;
     phi_rows((struct matrix){head->memory->row, 1, width, width},
-             (struct matrix){(float *)x, 1, width, width}); /* x is only read */
+             (struct matrix){(float *)x, 1, width, width}); /* the cast drops const, but x is only
+                                                             * read */
     return head->memory->row;
 }
 
@@ -364,8 +366,8 @@ static enum head_fault compute_linear_row(const struct attention_head *head,
 
 static enum head_fault compute_linear(const struct attention_head *head)
 {
-    /* summed: the head without the first query whose window excludes an earlier key, and without
-     * all later queries */
+    /* summed: the head with only the queries before the first query whose window excludes an
+     * earlier key */
     struct attention_head summed = *head;
     size_t count = 0;
     while (count < head->q.rows && strip_visible(head, count).first == 0)

@@ -38,7 +38,8 @@ bool strip_measure(struct attention_size *size, const struct attention_problem *
     if (!problem->bf16)
         return num_multiply(&size->panels, keys, head->d_k);
 
-    /* in bf16: one panel, and the rounded keys, values, queries and weights of a head */
+    /* in bf16, a thread needs memory for one panel, and for the rounded keys, values, queries and
+     * weights of a head */
     size_t queries = strip_round_up(problem->queries, STEP); /* kernels read all rows of a step */
     size->panels = KEY_PANEL * head->d_k;
     size->strides.context = strip_round_up(head->d_v, PAIR_COLUMNS);

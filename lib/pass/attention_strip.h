@@ -27,11 +27,11 @@
 
 enum {
     STRIP = 32, /* maximum number of queries in a strip */
-    STEP = 16,  /* a kernel has one row or a multiple of this many rows, and a multiple of this many
-                 * keys */
+    STEP = 16,  /* unit of kernel sizes: a kernel has one row or a multiple of STEP rows, and a
+                 * multiple of STEP keys */
     ROW_SIZES = 1 + STRIP / STEP,
     KEY_SIZES = KEY_PANEL / STEP,
-    CHAIN = 256, /* keys in one chain of a sum of values; a multiple of KEY_PANEL */
+    CHAIN = 256, /* number of keys in one chain of the sum over values; a multiple of KEY_PANEL */
     ATTENTION_BUFFERS = 12,
     FIRST_OF_PAIRS = 8, /* index in `buffers` of the first buffer of pairs: these are zeroed when
                          * they are allocated */
@@ -84,7 +84,8 @@ struct attention_size {
         size_t counts[ATTENTION_BUFFERS];
     };
     struct attention_strides strides;
-    size_t rows, part_rows; /* rows of scores and context; rows of part */
+    size_t rows, part_rows; /* numbers of rows: `rows` of the buffers `scores` and `context`,
+                             * `part_rows` of `part` */
 };
 
 /* The largest sizes in a batch, for which the memory of a thread must suffice. */
@@ -114,12 +115,15 @@ struct attention_layer {
     bool bf16;      /* products multiply pairs of bf16 numbers */
     unsigned edits; /* bit i: the map SITE_SCORES + i is edited, which only dense attention
                      * allows */
-    struct kernel score_kernels[ROW_SIZES][KEY_SIZES];      /* [row size][keys / STEP - 1] */
-    struct kernel context_kernels[ROW_SIZES][KEY_SIZES][2]; /* [row size][keys / STEP - 1][0: set
-                                                             * the sum, 1: add to the sum] */
-    atomic_size_t first_fault; /* the lowest round · HEAD_FAULTS + fault of the heads that failed;
-                                * `round` is the index of a head among the heads of all texts. The
-                                * number of these heads · HEAD_FAULTS: no head failed */
+    struct kernel score_kernels[ROW_SIZES][KEY_SIZES];      /* indexed by the row size
+                                                             * (strip_row_size), and by the number
+                                                             * of keys / STEP - 1 */
+    struct kernel context_kernels[ROW_SIZES][KEY_SIZES][2]; /* indexed as score_kernels, then by 0:
+                                                             * set the sum, or 1: add to the sum */
+    atomic_size_t first_fault; /* the smallest round · HEAD_FAULTS + fault among the heads that
+                                * failed, where `round` is the index of a head among the heads of
+                                * all texts; if no head failed, the number of these heads ·
+                                * HEAD_FAULTS */
 };
 
 /* One head of one text. */
@@ -179,7 +183,8 @@ struct strip {
 
 size_t strip_round_up(size_t size, size_t step);
 
-/* Return the range of keys that are visible to a query, without regard to a pattern. */
+/* Return the range of keys that are visible to a query; a pattern of sparse attention is
+ * ignored. */
 struct key_range strip_visible(const struct attention_head *head, size_t query);
 
 /* Compute the sizes of a thread's memory for strips of size->rows rows. Returns false if a size

@@ -45,7 +45,8 @@ static float *room_of(const struct keeping *keeping, enum site site, int layer, 
     const float **place = place_of(tape, site, layer);
     if (!*place)
         *place = arena_room(keeping->arena, count * keeping->texts, sizeof(float), err);
-    return (float *)*place; /* in the arena, so it may be written */
+    return (float *)*place; /* the cast drops const, but the memory is in the arena and may be
+                             * written */
 }
 
 /* The sink of a tape: copy a text's rows, whose heads are side by side. The stream that enters a
@@ -224,8 +225,8 @@ struct matrix walk_matrix(const float *data, size_t rows, size_t columns)
                                                                     * values are only read */
 }
 
-/* walk_zeros: a new matrix of zeros. walk_room: a new matrix with undefined numbers. Both have no
- * data if there is no memory. */
+/* walk_zeros: return a new matrix of zeros. walk_room: return a new matrix with undefined numbers.
+ * The matrix has no data if there is no memory. */
 struct matrix walk_zeros(struct walk *w, size_t rows, size_t columns)
 {
     return walk_matrix(arena_alloc(w->arena, rows * columns, sizeof(float), w->err), rows, columns);
@@ -627,7 +628,9 @@ static struct matrix left_of(struct walk *w)
 {
     struct matrix left = last_stream(w);
     if (w->stack->unembed.norm)
-        left.data = (float *)walk_value(w, w->stack->branch, SITE_LN_F); /* values are only read */
+        left.data = (float *)walk_value(w, w->stack->branch, SITE_LN_F); /* the cast drops const,
+                                                                          * but the values are only
+                                                                          * read */
     return left;
 }
 
@@ -663,8 +666,8 @@ struct end_rows {
     struct matrix left; /* the input of the matrices after the last layer, for these rows */
 };
 
-/* Return the gradients of logits before they are divided and capped, from the loss or from the
- * seeds. */
+/* From the loss or the seeds, return the gradients of the logits as they were before the division
+ * by the divisor and the cap. */
 static struct matrix logits_back(struct walk *w, const struct end_rows *some)
 {
     const struct unembed_rule *rule = &w->stack->unembed;
@@ -676,7 +679,7 @@ static struct matrix logits_back(struct walk *w, const struct end_rows *some)
     if (!d.data)
         return d;
     if (!loss)
-        /* values are only read */
+        /* the cast drops const, but the values are only read */
         logits.data = (float *)walk_value(w, w->stack->branch, SITE_LOGITS);
     if (loss ? forward_logits(w->run, d, some->left, true, w->arena, w->err)
              : walk_show_rows(w, w->stack->branch, SITE_LOGITS, d))

@@ -136,15 +136,16 @@ struct walk {
     struct err *err;
 };
 
-/* walk_matrix: a view of dense floats. walk_zeros: a new matrix of zeros. walk_room: a new matrix
- * with undefined numbers. walk_copy: a new copy of x. A matrix has no data if there is no
- * memory. */
+/* walk_matrix: return a view of dense floats. walk_zeros: return a new matrix of zeros. walk_room:
+ * return a new matrix with undefined numbers. walk_copy: return a new copy of x. A new matrix has
+ * no data if there is no memory. */
 struct matrix walk_matrix(const float *data, size_t rows, size_t columns);
 struct matrix walk_zeros(struct walk *w, size_t rows, size_t columns);
 struct matrix walk_room(struct walk *w, size_t rows, size_t columns);
 struct matrix walk_copy(struct walk *w, struct matrix x);
 struct matrix walk_lasting(struct walk *w, size_t rows,
-                           size_t columns); /* zeros that are kept until the walk ends */
+                           size_t columns); /* returns a matrix of zeros that is kept until the
+                                             * backward pass ends */
 
 /* Return the values of a site in the layer that the backward pass has reached. */
 const float *walk_value(const struct walk *w, enum site_branch branch, enum site id);
@@ -156,7 +157,7 @@ const float *walk_value(const struct walk *w, enum site_branch branch, enum site
 int walk_show(struct walk *w, enum site_branch branch, enum site id, struct tensor own);
 int walk_show_rows(struct walk *w, enum site_branch branch, enum site id, struct matrix gradient);
 int walk_show_heads(struct walk *w, enum site_branch branch, enum site id, struct matrix gradient,
-                    size_t heads); /* heads are side by side in a row */
+                    size_t heads); /* number of heads, which are side by side in a row */
 
 /* walk_gradient: the address to which the gradient of a slot's parameter is added: in the gradient
  * of its tensor, at the numbers of the slot's expert or head if it has one; NULL: the gradient is

@@ -21,7 +21,7 @@
 
 enum {
     SIDE = 64,  /* number of queries, and of keys, in a block */
-    SIZES = 2,  /* a side of a block is SIDE long, or as long as the remainder: two sizes */
+    SIZES = 2,  /* number of lengths that a side of a block can have: SIDE, and the remainder */
     STRIPS = 2, /* scratch strips of a thread, each with SIDE rows of weights or of their
                  * gradients */
     LINE = 16,  /* floats in a cache line */
@@ -47,8 +47,8 @@ struct back_heads {
                                * computed */
     struct matrix q, k, v, dcontext;
     struct matrix dq, dk, dv;      /* gradients of q, k and v, to which the backward pass adds */
-    const float *weights, *scores; /* [texts, H, T, S] from the pass; `scores` only if scores are
-                                    * capped */
+    const float *weights, *scores; /* [texts, H, T, S] values of the forward pass; `scores` is set
+                                    * only if scores are capped */
     const float *rest;             /* [texts, T, H] with `dsinks`: the share of the softmax that the
                                     * sinks get */
     const float *biases;           /* with BIAS_DISENTANGLED: the numbers that weights_biases
@@ -58,9 +58,10 @@ struct back_heads {
     float *dsinks;                 /* [texts, H] gradients of the scores of sinks; NULL: they are
                                     * not wanted */
     float *dbiases;                /* [texts, H, 2 reach + 1] gradients of the bias of each
-                                    * distance; NULL: not wanted */
+                                    * distance; NULL: they are not wanted */
     float *dplaces;                /* [texts, places_floats] gradients of the tables by distance,
-                                    * which follow the biases in `biases`; NULL: not wanted */
+                                    * which follow the biases in `biases`; NULL: they are not
+                                    * wanted */
     const float *difference; /* [texts, H, T, S] with differential attention: the differences of the
                               * weights of two heads, in the first H / 2 maps of each text;
                               * otherwise NULL */
@@ -100,8 +101,8 @@ struct head_work {
                                                   * floats apart */
     float *map;                                  /* [T, S] gradients of a map; NULL: they are in
                                                   * scratch memory */
-    float *transposed;                           /* [width, stride] transposed values of the
-                                                  * context */
+    float *transposed;                           /* [width, stride] the transposed values whose
+                                                  * weighted sum is the context */
     float *strips[STRIPS];                       /* [SIDE, stride] weights, or gradients of weights,
                                                   * of a strip of queries */
     float *block;                                /* [SIDE, SIDE] a transposed block of a strip */
@@ -126,8 +127,8 @@ static void call(const struct head_work *head, enum product product, size_t firs
     kernel_call(&head->work->kernels[product][few_rows][few_keys], a, b, c, a);
 }
 
-/* to [keys, d] += blockᵀ · from [queries, d], for one block of a strip, where DK adds to dk and DV
- * to dv. */
+/* For one block of a strip, add to dk if `product` is DK, or to dv if it is DV: dk [keys, d] +=
+ * blockᵀ · q, dv [keys, d] += blockᵀ · dcontext. */
 static void mix_transposed(const struct head_work *head, enum product product, struct matrix strip,
                            size_t first, size_t key)
 {
@@ -151,7 +152,7 @@ static struct matrix drop_strip(const struct head_work *head, size_t first, size
         const size_t map = (head->number / heads * heads + context) * all->rows + first;
         return (struct matrix){(float *)all->difference + map * keys, rows, keys, keys};
     }
-    /* the weights are only read */
+    /* the cast drops const, but the weights are only read */
     struct matrix strip = {(float *)head->weights + first * keys, rows, keys, keys};
     struct matrix dropped = {head->strips[1], rows, keys, head->work->stride};
     if (all->dropout.rate <= 0)
@@ -368,8 +369,8 @@ static void get_kernels(struct machine *machine, struct work *work, double cost)
         const int rows = (int)(few_rows ? all->rows % SIDE : num_min(all->rows / SIDE, 1) * SIDE);
         const int keys = (int)(few_keys ? all->keys % SIDE : num_min(all->keys / SIDE, 1) * SIDE);
         const struct kernel_shape shapes[PRODUCTS] = {
-            /* m, n and k, then the strides of A, B and C, then `accumulate`, `prefetch` and
-             * `pairs` */
+            /* each row lists m, n and k, then the strides of A, B and C, then `accumulate`,
+             * `prefetch` and `pairs` */
             [SLOPES] = {keys, rows, (int)context_width(&all->sublayer->head), turned, out, strip, 0,
                         0, 0},
             [DQ] = {d_k, rows, keys, k, strip, dq, 1, 0, 0},
@@ -403,7 +404,7 @@ static void back_heads(struct machine *machine, const struct back_heads *heads, 
 
 /* --- queries, keys and values ----------------------------------------------------------------- */
 
-/* One side of the scores of a sublayer: its queries or, if `of_keys`, its keys. */
+/* The queries of an attention sublayer or, if `of_keys`, its keys. */
 struct product_side {
     const struct sublayer *s;
     bool of_keys;

@@ -91,8 +91,8 @@ static int xielu_back(struct walk *w, struct slot slot, struct matrix d, struct 
             (double)d.data[i] * (double)(at > 0 ? at * at : expm1f(fminf(at, p.epsilon)) - at);
         d.data[i] *= at > 0 ? 2 * a * at + p.beta : (low - 1) * b + p.beta;
     }
-    float slopes[] = {p.positive, p.negative}; /* derivatives of softplus, since a and b are made by
-                                                * softplus of the parameters */
+    float slopes[] = {p.positive, p.negative}; /* derivatives of softplus, by which a and b are
+                                                * computed from the parameters */
     logistic_row(slopes, 2);
     for (int i = 0; i < 2; i++) {
         slopes[i] *= (float)sums[i];
@@ -137,8 +137,9 @@ static void choose_back(const struct mlp_rule *rule, float *dlogits, float *dwei
         softmax_row_backward(dlogits, score, m->experts, 1);
 }
 
-/* Do the same as choose_back for experts that are chosen one by one: each weight is a softmax over
- * the experts that are near the best. */
+/* Go from the gradients of experts' weights to the gradients of logits, like choose_back, if
+ * experts are chosen one by one: each weight is a softmax over the experts that are near the
+ * best. */
 static void one_by_one_back(const struct mlp_rule *rule, float *dlogits, const float *dweights,
                             const float *logits)
 {

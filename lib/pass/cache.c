@@ -309,7 +309,8 @@ void cache_forget(struct cache *cache, size_t count)
                                        * again */
         if (cache->sums[i].count > count)
             cache->sums[i].count = 0;
-    for (size_t layer = 0; layer < c->n_layer; layer++) /* clear values from `count` on */
+    for (size_t layer = 0; layer < c->n_layer; layer++) /* set the values of tokens from index
+                                                         * `count` on to 0 */
         for (size_t token = count; token < end; token = (token / KEY_PANEL + 1) * KEY_PANEL) {
             const struct cache_layer *own = &cache->layers[layer];
             size_t offset = token % KEY_PANEL;

@@ -148,7 +148,7 @@ static void apply(const struct edit *edit, const struct edit_block *block, size_
     }
 }
 
-/* An axis of a block, and the indices on it. */
+/* An axis of a block of values, and the indices on it that an edit lists. */
 struct block_axis {
     const struct edit_indices *indices;
     size_t first, count, end;

@@ -66,8 +66,9 @@ const struct tensor *edit_donor_choose(const struct edit_donor *donor, size_t la
                                        size_t tokens);
 
 /* A function that changes a block: all rows of a text in a layer, without cached tokens. If the
- * edit has indices, it is called for each run of listed heads, rows and columns. In an attention
- * map, a block is one row of a head, and several threads call the function at once. */
+ * edit has indices, it is called for each range of successive heads, rows and columns that are
+ * listed. In an attention map, a block is one row of a head, and several threads call the function
+ * at once. */
 typedef void edit_function(void *context, const struct edit_block *block);
 
 struct edit {
@@ -117,7 +118,7 @@ void edits_write(struct buf *out, const struct edits *edits);
  * how many tokens of the text the indices of edits refer to. */
 struct edit_token {
     size_t number, index, tokens;
-    bool grows; /* as `grows` in struct text (forward.h) */
+    bool grows; /* an edit of token -1 also changes each token after the prompt */
 };
 
 /* The values of a site in a layer to which edits are applied. */
@@ -129,7 +130,8 @@ struct edit_block {
     size_t heads, rows, columns;
     size_t head_stride, row_stride;
     size_t first_head, first_row, first_column;
-    bool grows;                       /* as `grows` in struct text (forward.h) */
+    bool grows;                       /* an edit of token -1 also changes each token after the
+                                       * prompt */
     bool one_row;                     /* all rows have the index first_row */
     size_t row_places, column_places; /* how many tokens the indices of rows and of columns refer
                                        * to; SIZE_MAX: the axis has no tokens */

@@ -308,7 +308,7 @@ const float *forward_mixing(const struct run *run, int id, size_t layer, const f
     pass.scratch.out = (struct matrix){y, 1, C, C};
     pass.scratch.narrow = (struct matrix){y + C, 1, count, count};
     struct matrix numbers = {y + C + count, 1, size, size};
-    struct matrix from = {(float *)x, 1, C, C}; /* x is only read */
+    struct matrix from = {(float *)x, 1, C, C}; /* the cast drops const, but x is only read */
     return weigh_copies(&pass, id, layer, from, numbers) ? NULL : numbers.data;
 }
 
@@ -660,8 +660,8 @@ static enum pass_state run_heads(struct pass *pass, const struct sublayer *rule,
     enum pass_state state = project_all(pass, &rule->head, layer, x, source);
     if (pass->batch->cached && pass->scratch.k.rows && !rule->head.borrows && state != PASS_FAILED)
         attention_store(pass, &rule->head,
-                        layer); /* even after the last step: stored keys and values may be the last
-                                 * needed values */
+                        layer); /* also if `state` is PASS_OVER: the keys and values in the cache
+                                 * may be the last values that are needed */
     return state == PASS_ON ? attention(pass, rule, layer) : state;
 }
 
@@ -739,7 +739,8 @@ static enum pass_state mlp(struct pass *pass, const struct mlp_rule *rule, size_
 static enum pass_state write_out(struct pass *pass, const struct sublayer *s, size_t layer)
 {
     struct scratch *scratch = &pass->scratch;
-    struct matrix x = scratch->x, out = scratch->out; /* [T, C] */
+    struct matrix x = scratch->x, out = scratch->out; /* [T, C] the stream, and the output of the
+                                                       * sublayer */
     struct matrix from = scratch->active;             /* [T, H·dv] contexts, or [T, I] hidden
                                                        * channels */
     struct weight w;
@@ -1081,7 +1082,7 @@ static enum pass_state run_pass(struct pass *pass, const struct stream_start *st
     for (size_t s = 0; start && s < pass->batch->count; s++) {
         struct batch_rows rows = pass->batch->queries[s];
         struct matrix from = {(float *)start->streams[s], rows.count, x.columns, x.columns};
-        /* the streams are only read */
+        /* the cast drops const, but the streams are only read */
         copy_rows(matrix_rows(x, rows.first, rows.count), from);
     }
     if (!start)

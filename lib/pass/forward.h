@@ -58,7 +58,7 @@ struct batch_rows {
 };
 
 struct batch {
-    const struct text *texts; /* [count], borrowed */
+    const struct text *texts; /* [count] the texts, owned by the caller */
     size_t count;
     size_t first;                     /* number of the first text of this batch, counted over all
                                        * batches */
@@ -124,8 +124,8 @@ struct dropout {
 
 enum dropout_place { DROP_EMBEDDING, DROP_WEIGHTS, DROP_ATTENTION, DROP_MLP, DROP_PLACES };
 
-/* dropout_at: the dropout with a key of its own for one place in the model. dropout_rows: drop
- * elements of rows at such a place. */
+/* dropout_at: return `all` with the key of one place in the model. dropout_rows: drop elements of
+ * rows at one place. */
 struct dropout dropout_at(const struct dropout *all, enum site_branch branch, size_t layer,
                           enum dropout_place place);
 void dropout_rows(struct machine *machine, const struct dropout *all, enum site_branch branch,
@@ -148,8 +148,9 @@ struct run {
  * which may be the sink's; the caches then have the same tokens as before. */
 int forward(const struct run *run, struct tap *tap, struct arena *arena, struct err *err);
 
-/* embed_tokens: the rows with which a text, or its source, enters a stack: scaled token embeddings,
- * or the text's `rows` in place of them. embed_scale: the factor of a token's row. */
+/* embed_tokens: set `rows` to the scaled token embeddings of a text or of a source or, if it has
+ * its own rows (text->rows), to a copy of these. embed_scale: return the factor by which a token's
+ * embedding is multiplied. */
 float embed_scale(const struct embed_rule *rule, const uint32_t *ids, size_t count, size_t token);
 void embed_tokens(struct weights *weights, const struct stack *stack, const struct text *text,
                   struct matrix rows);

@@ -401,7 +401,7 @@ struct state_block {
     bool each, delta; /* `each`: each channel of a key has a decay; `delta`: MIXER_DELTA */
 };
 
-/* S = a S, with the decay a of the first token; read += Sᵀ k. */
+/* S = a S, where S is the state and a the decay of the first token; read += Sᵀ k. */
 static inline void decay_columns(const struct state_block *s, float *read)
 {
     float *row = s->state;
@@ -414,10 +414,10 @@ static inline void decay_columns(const struct state_block *s, float *read)
     }
 }
 
-/* For each token: S = a S; fresh = b (v - Sᵀ k) with a delta rule, otherwise b v; S += k freshᵀ;
- * out = Sᵀ q, plus skip · v if there is a skip factor. Each row of S is read once for each token:
- * with a delta rule, the first step of the next token is done at the same time, and its Sᵀ k is
- * kept in `read`. */
+/* For each token, with the state S, the decay a and the strength b: S = a S; fresh = b (v - Sᵀ k)
+ * with a delta rule, otherwise b v; S += k freshᵀ; out = Sᵀ q, plus skip · v if there is a skip
+ * factor. Each row of S is read once for each token: with a delta rule, the first step of the next
+ * token is done at the same time, and its Sᵀ k is kept in `read`. */
 FOR_EACH_ISA
 static void scan_columns(const struct state_block *s)
 {
@@ -611,7 +611,7 @@ static void scan(struct mixing *mix)
 
 /* --- the map ---------------------------------------------------------------------------------- */
 
-/* dot: Σ x · y. go_back: u = a (u - taken k). */
+/* dot: return Σ x · y. go_back, which is used by map_row: u = a (u - taken k). */
 FOR_EACH_ISA
 static float dot(const float *x, const float *y, size_t count)
 {

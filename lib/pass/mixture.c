@@ -324,7 +324,8 @@ const float *forward_expert(const struct run *run, const float *x, size_t layer,
     gate.expert = (short)expert;
     pass.scratch.hidden = (struct matrix){y + width, 1, rule->inner, rule->inner};
     pass.scratch.up = (struct matrix){y + width + rule->inner, 1, rule->inner, rule->inner};
-    struct matrix from = {(float *)x, 1, channels, channels}; /* x is only read */
+    struct matrix from = {(float *)x, 1, channels, channels}; /* the cast drops const, but x is only
+                                                               * read */
     struct matrix narrow = {y + width + 2 * rule->inner, 1, latent, latent};
     const struct slot in = slot_of(BRANCH_TEXT, SLOT_EXPERT_IN, layer);
     if (latent && pass_product(&pass, in, narrow, from, ACTIVATION_NONE) == PASS_FAILED)

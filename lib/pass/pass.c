@@ -48,9 +48,9 @@ struct span pass_heads(const struct pass *pass, enum site site, size_t layer)
         stack_head(pass->config, pass->branch, layer)->differ > 0 ||
         (of_keys && pass->batch->cached))
         return (struct span){0, heads};
-    size_t first = num_min(watch->first_head / group, heads); /* limited, because an encoder may
-                                                               * have fewer heads than the
-                                                               * decoder */
+    size_t first = num_min(watch->first_head / group, heads); /* limited to `heads`, because an
+                                                               * encoder may have fewer heads than
+                                                               * the decoder */
     size_t end = num_min((watch->first_head + watch->head_count - 1) / group + 1, heads);
     return (struct span){first, end - first};
 }

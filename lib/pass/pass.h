@@ -168,7 +168,7 @@ static inline struct slot pass_slot(const struct pass *pass, int id, size_t laye
 }
 
 /* pass_product: y = activation(x · W + b), with the parameters of a slot. pass_norm: y = norm of x,
- * or y = x if --without leaves out norms. */
+ * or y = x if the option --without removes norms. */
 enum pass_state pass_product(struct pass *pass, struct slot slot, struct matrix y, struct matrix x,
                              enum activation activation);
 enum pass_state pass_norm(struct pass *pass, struct slot slot, struct matrix y, struct matrix x);
@@ -269,7 +269,7 @@ size_t mixture_choose_one(const struct mixture *m, float *near, float *left, con
 
 /* gate = min(gate, clamp); up is limited to the range from -clamp to clamp, then up_offset is
  * added. If gate_slope is not 0, gate is multiplied by gate_slope / 1.702, and up divided by it,
- * because quick_gelu has the slope 1.702. Returns this factor, or 1. */
+ * because quick_gelu has the slope 1.702. Returns the number by which gate was multiplied. */
 float mlp_limit(const struct mlp_rule *rule, struct matrix gate, struct matrix up);
 
 /* y = act(gate) · up, or act(gate) if up.data is NULL. With a clamp, gate and up are limited first

@@ -151,8 +151,8 @@ size_t pass_memory_bytes(const struct config *config, size_t tokens)
                    tokens * sizeof(float) * layer_keys_columns(stack_of(config, BRANCH_TEXT));
     if (!has_encoder(config))
         return bytes + (config_reads_source(config) ? bytes_of(list, 1) : 0);
-    /* keys and values that cross-attention makes from the encoder's output, then the encoder's own
-     * pass */
+    /* add the keys and values that cross-attention makes from the encoder's output, and then the
+     * buffers of the encoder's pass */
     bytes += bytes_of(list + FIRST_OF_KEYS, BUFFERS_OF_KEYS);
     list_buffers(list, &none, config, stack_of(config, BRANCH_SOURCE), tokens, tokens);
     return bytes + bytes_of(list, BUFFERS);
@@ -238,8 +238,8 @@ int pass_hold_rounded(struct pass *pass)
     return machine_hold_rounded(pass->machine, rows, columns, pass->err);
 }
 
-/* Fill a matrix with the cosines and sines of a rotary embedding. This is done once for each pass;
- * a text with the positions of the previous text gets a copy. */
+/* Fill a matrix with the cosines and sines of a rotary embedding. This is done once for each pass.
+ * If a text has the same positions as the text before it, the rows of that text are copied. */
 static void fill_rotations(struct matrix to, const struct rotary *rotary, const struct batch *batch)
 {
     for (size_t s = 0, last = 0; s < batch->count; s++) {

@@ -83,7 +83,8 @@ static size_t part(struct candidate *candidates, size_t count)
     return before;
 }
 
-/* The amount that a candidate counts for: 1 for top_k, its weight for top_p. */
+/* The amount that a candidate adds to the sum that top_k or top_p limits: 1 for top_k, its weight
+ * for top_p. */
 static double amount(const struct candidate *candidate, bool weighed)
 {
     return weighed ? (double)candidate->weight : 1.0;

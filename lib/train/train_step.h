@@ -59,8 +59,8 @@ struct train_batch {
     size_t tokens; /* tokens of each text, at most as many as in the plan; 0: the number in the
                     * plan */
     uint64_t key;  /* key of the random numbers for dropout (rng.h) */
-    float share;   /* factor of the gradients: 1 / number of batches in a step; 0: gradients are not
-                    * computed, and nothing is dropped */
+    float share;   /* factor of the gradients: 1 / the number of batches in a step; 0: gradients are
+                    * not computed, and nothing is dropped */
 };
 
 struct train_step {

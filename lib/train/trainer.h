@@ -53,8 +53,8 @@ struct dataset {
                                      * have no labels */
     struct buf id_bytes, start_bytes, pair_bytes, segment_bytes; /* memory of the ids and of the
                                                                   * arrays above */
-    size_t tokens;                                               /* tokens of each text in a
-                                                                  * batch */
+    size_t tokens;                                               /* number of tokens in each text of
+                                                                  * a batch */
     struct dataset_split training, held_out;                     /* set by dataset_finish */
     long long mask;  /* in a masked model: the id of the token that hides other tokens */
     uint64_t digest; /* hash of all tokens */

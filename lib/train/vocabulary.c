@@ -286,7 +286,8 @@ static enum glyph part_at(const struct line *line, size_t at, size_t *length)
     return c == '\'' || c == '-' || c == APOSTROPHE ? GLYPH_JOINT : GLYPH_OTHER;
 }
 
-/* True if spaces separate two characters of scripts without spaces somewhere in the line. */
+/* True if somewhere in the line, spaces separate two characters of scripts that are written without
+ * spaces, such as Han. */
 static bool is_spaced(const struct line *line)
 {
     bool after = false; /* the last character that is not a space was of a script without spaces */
@@ -334,7 +335,8 @@ static int push(struct word_list *list, const char *bytes, size_t size, struct e
     return 0;
 }
 
-/* Add each character of a run as a word. The run is in a script without spaces. */
+/* Add each character of a run as a word. The run is in a script without spaces and begins at *at,
+ * which becomes the end of the run. */
 static int push_characters(struct word_list *list, const struct line *line, size_t *at,
                            struct err *err)
 {

@@ -13,7 +13,7 @@
 #include "model/new_model.h"
 #include "model/parameter_table.h"
 
-enum { BLOCK = 16 /* number of normal numbers that are made at a time */, PAIRS = BLOCK / 2 };
+enum { BLOCK = 16 /* normally distributed numbers that are made at a time */, PAIRS = BLOCK / 2 };
 
 static const double pi = 3.14159265358979323846;
 
@@ -95,7 +95,8 @@ static inline struct angle sine_and_cosine(float x)
     s = fmaf(s, square, 8.33216087e-3f);
     s = fmaf(s, square, -1.66666546e-1f) * square;
     s = fmaf(s, x, x);
-    bool turned = j & 2; /* an odd multiple of π/2: sine and cosine are exchanged */
+    bool turned = j & 2; /* true: j · π/4 is an odd multiple of π/2, so sine and cosine are
+                          * exchanged */
     float sine = turned ? c : s;
     float cosine = turned ? s : c;
     return (struct angle){j & 4 ? -sine : sine, (j + 2) & 4 ? -cosine : cosine};
@@ -136,7 +137,7 @@ void torch_random_uniform(struct torch_random *random, float *x, size_t count, d
         x[i] = fmaf(x[i], width, first);
 }
 
-/* Return a normal number: the first of a new pair, or the second of the last pair. */
+/* Return a normally distributed number: the first of a new pair, or the second of the last pair. */
 static double draw_normal(struct torch_random *random)
 {
     if (random->waiting) {
@@ -252,7 +253,7 @@ static int draw_linear(struct weight_drawing *drawing, int id, size_t layer, str
         return -1;
     size_t in = matrix->shape[0];
     size_t out = matrix->shape[1];
-    double slope = sqrt(5); /* kaiming_uniform_(weight, a=sqrt(5)) */
+    double slope = sqrt(5); /* as in PyTorch's kaiming_uniform_(weight, a=sqrt(5)) */
     double gain = sqrt(2 / (1 + slope * slope));
     double range = sqrt(3) * (gain / sqrt((double)in));
     torch_random_uniform(&drawing->random, weight, matrix->count, -range, range);

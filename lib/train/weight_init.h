@@ -71,7 +71,7 @@ struct torch_random {
     struct twister words;
     bool waiting;  /* true: `second` is the next normal number of a small tensor; false: a new pair
                     * must be drawn */
-    double second; /* the second number of the last pair */
+    double second; /* the second number of the last pair of normally distributed numbers */
 };
 
 /* torch_random_seed: as torch.manual_seed; only the low 32 bits of the seed count.

@@ -72,7 +72,8 @@ struct family {
     const char *activation_key;        /* key that names the activation, or NULL */
     const char *activation;            /* default activation */
     double turning, theta;             /* defaults: share of a head's channels that have the rotary
-                                        * embedding (0: none), and base of the rotary embedding */
+                                        * embedding (0: no channels), and base of the rotary
+                                        * embedding */
     const char *theta_key, *share_key; /* Other names of the key "rope_theta" and of the key with
                                         * the share of rotated channels, or NULL. The key
                                         * "partial_rotary_factor" is only read for families with a
@@ -91,7 +92,8 @@ struct family {
     bool fixed_rotary; /* family_read_rotary ignores "rope_theta", "rope_scaling" and
                         * "rope_parameters" (as in transformers) */
     bool own_mask;     /* the model is causal, whatever "is_causal" says (as in transformers) */
-    unsigned short trained_positions; /* default of original_max_position_embeddings; 0: none */
+    unsigned short trained_positions; /* default of original_max_position_embeddings; 0: there is no
+                                       * default */
     const char *reads; /* keys that are accepted only for families that list them here, with spaces
                         * between and around them; or NULL */
 };
@@ -270,8 +272,8 @@ void family_expect(struct reading *reading, const char *key, bool value, bool ot
 /* Set the activation to `name`, the value of `key`; an unknown name is an error. */
 void family_activation(struct reading *reading, const char *key, const char *name);
 
-/* Read a flag that says whether the model has `biases`, and set them in config->biases. By default
- * the model has them if config->biases has all of them. */
+/* Read a flag that says whether the model has the biases in `biases`, and set or clear these bits
+ * of config->biases. If the flag is absent, it is true if all of these bits are set. */
 void family_bias(struct reading *reading, const char *key, unsigned biases);
 
 /* Read a limit, such as a cap. Returns 0 for no limit: if the value is null, or if the key is

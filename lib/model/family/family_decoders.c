@@ -229,7 +229,7 @@ void family_settle_ernie(struct reading *r)
 }
 
 /* Read the window, and from "layer_types" which layers have it. Without this list all layers have
- * it except each n-th, where n is "sliding_window_pattern". `otherwise`: default of n. */
+ * it except every n-th, where n is "sliding_window_pattern". `otherwise`: default of n. */
 static void settle_pattern(struct reading *r, size_t otherwise)
 {
     struct config *c = r->config;
@@ -338,7 +338,7 @@ void family_settle_granite(struct reading *r)
 }
 
 /* Read SmolLM3. "no_rope_layers" has, for each layer, 1 if it has a rotary embedding and 0 if not;
- * without this list each n-th layer has none, where n is "no_rope_layer_interval". If
+ * without this list every n-th layer has none, where n is "no_rope_layer_interval". If
  * "use_sliding_window" is true and there is no "layer_types", the layers without a rotary embedding
  * have the window. */
 static void settle_smollm3(struct reading *r)
@@ -510,7 +510,7 @@ static void settle_gemma_layers(struct reading *r, long long borrowing)
 }
 
 /* Read the window, and from "layer_types" which layers have it. Without this list all layers have
- * it except each n-th. */
+ * it except every n-th. */
 static void read_kinds(struct reading *r, size_t n)
 {
     struct config *c = r->config;
@@ -719,8 +719,9 @@ static void settle_falcon(struct reading *r)
         family_read_rotary(r, 1, 1e4);
 }
 
-/* Read a list of "local" and "global" layers `times` times, from *layer on, and give local layers
- * the window. False: there are more items than layers, or an item is another word. */
+/* Read a list of the words "local" and "global" `times` times: each word is the kind of a layer,
+ * from *layer on, and local layers get the window. False: there are more items than layers, or an
+ * item is another word. */
 static bool add_local_layers(struct config *c, const struct json *list, size_t *layer,
                              long long times)
 {

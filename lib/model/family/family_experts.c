@@ -139,7 +139,7 @@ static void settle_minimax(struct reading *r)
 }
 
 /* Read the experts of Qwen: their number, how many each token uses, and which layers have them:
- * each "decoder_sparse_step"-th layer, except the layers in "mlp_only_layers". */
+ * every n-th layer, where n is "decoder_sparse_step", except the layers in "mlp_only_layers". */
 void family_read_qwen_experts(struct reading *r, size_t usual, bool renormalised)
 {
     struct config *c = r->config;

@@ -320,7 +320,7 @@ static void read_factors(struct reading *r, float *factors, const char *key, siz
     }
 }
 
-/* Refuse a scaling whose numbers are missing or out of range for its kind. */
+/* Refuse a rotary scaling whose numbers are missing or out of range for its kind. */
 static void check_scaling(struct reading *r, const struct rotary *rotary)
 {
     if (rotary->scaling == ROTARY_PLAIN)
@@ -340,7 +340,8 @@ static void check_scaling(struct reading *r, const struct rotary *rotary)
         err_set(family_fail(r), "field 'high_freq_factor': expected more than low_freq_factor");
 }
 
-/* Set the numbers of the scaling to their defaults, before an object of scaling is read. */
+/* Set the numbers of a rotary scaling to their defaults, before an object such as "rope_scaling" is
+ * read. */
 static void begin_scaling(struct reading *r, struct rotary *rotary)
 {
     rotary->positions = rotary->trained_positions = (double)r->config->n_positions;
@@ -544,8 +545,8 @@ static const struct size_key {
     {{"max_position_embeddings", "n_positions", "max_seq_len"}, SIZE(n_positions)},
 };
 
-/* The name that config.json uses for a size, or else the first of its names, for messages.
- * `offset`: the size's offset in struct config. */
+/* The name of a size for messages: the first of its names that config.json has or, if it has none
+ * of them, the first of all. `offset`: the size's offset in struct config. */
 static const char *size_name(const struct reading *r, size_t offset)
 {
     const struct size_key *key = size_keys;
@@ -663,7 +664,7 @@ static void refuse_rules(struct reading *r)
 {
     static const struct {
         const char *key;
-        double none; /* the value of the key that has no effect */
+        double none; /* the value with which the key has no effect */
     } rules[] = {
         {"repetition_penalty", 1},
         {"encoder_repetition_penalty", 1},
@@ -855,8 +856,8 @@ int family_try(struct config *config, const struct family *family, const struct 
         }
     }
     if (family_is_for(&reading, "ForTokenClassification") ||
-        family_is_for(&reading, "ForQuestionAnswering")) /* a classifier of sequences may have
-                                                          * tensors with the same names */
+        family_is_for(&reading, "ForQuestionAnswering")) /* tensor names may not tell these models
+                                                          * from classifiers of sequences */
         config->answers = ANSWER_OF_EACH;
     if (config->kind == MODEL_DECODER)
         read_decoder(&reading);

@@ -52,7 +52,7 @@ void family_settle_qkv_bias(struct reading *reading);
 void family_settle_ernie(struct reading *reading);
 void family_settle_window(struct reading *reading);
 
-/* Read the width of the window, and from "layer_types" which layers have it. Without this key each
+/* Read the width of the window, and from "layer_types" which layers have it. Without this key every
  * `step`-th layer from `first` on has it. */
 void family_windows(struct reading *reading, size_t first, size_t step);
 void family_settle_switched_window(struct reading *reading);

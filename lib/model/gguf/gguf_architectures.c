@@ -245,7 +245,7 @@ static const struct gguf_architecture architectures[] = {
     {"nemotron_h_moe", "nemotron_h", .pairs = true,
      .keys = {NEMOTRON,
               {EXPERTS("n_routed_experts")},
-              /* a single number in GGUF files, also where config.json has a list */
+              /* in GGUF files the value is a single number, also where config.json has a list */
               {"expert_used_count", "num_experts_per_tok", KEY_COUNT, true},
               {EXPERT_SIZE},
               {"expert_shared_feed_forward_length", "moe_shared_expert_intermediate_size", KEY_SIZE,

@@ -65,8 +65,8 @@ static long long depth(const struct gguf *gguf, const struct gguf_architecture *
     return (layers < LAYERS_MAX ? layers : LAYERS_MAX) - further;
 }
 
-/* Whether a layer has a mixer, by its own tensors: its queries, keys and values may have the same
- * names as those of attention. */
+/* Whether a layer has a mixer. Only tensors that attention lacks show this, since a mixer's
+ * queries, keys and values may have the same names as those of attention. */
 static bool has_mixer(const struct gguf *gguf, long layer)
 {
     char decay[KEY_BYTES], taps[KEY_BYTES];
@@ -499,7 +499,8 @@ static long long item_of(struct gguf_writer *w, const char *key, size_t index)
 }
 
 /* Write the rotary embedding of a kind of layers, "full_attention" or "sliding_attention". `base`:
- * key of the base; `share`: share of the rotated pairs, 0 for all pairs without a scaling. */
+ * key of the base; `share`: share of the pairs of channels that are rotated; 0: all of them,
+ * without a scaling. */
 static void put_rotary_of(struct gguf_writer *w, const char *kind, const char *base, double share)
 {
     json_put_open(&w->json, kind, '{');

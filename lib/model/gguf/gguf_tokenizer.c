@@ -25,14 +25,14 @@ struct vocabulary {
 static unsigned kind_of(const struct vocabulary *vocabulary, size_t id)
 {
     double kind = vocabulary->kinds ? gguf_item(vocabulary->kinds, id) : PIECE_NORMAL;
-    /* UINT_MAX is no kind of piece */
+    /* UINT_MAX: the number in the file cannot be a kind of piece */
     return kind >= 0 && kind < UINT_MAX ? (unsigned)kind : UINT_MAX;
 }
 
 /* --- a byte-level BPE ------------------------------------------------------------------------- */
 
-/* The stages of Falcon, as JSON. It splits at punctuation, as GPT-2 does, and after three
- * digits. */
+/* The stages in which Falcon splits texts, as JSON: at punctuation, then as GPT-2 does, then before
+ * and after numbers, and last after every three digits. */
 static const char falcon_stages[] =
     "{\"type\": \"Sequence\", \"pretokenizers\": ["
     "{\"type\": \"Punctuation\", \"behavior\": \"Contiguous\"}, "
@@ -67,12 +67,12 @@ static const struct gguf_pre {
     int pattern;           /* index in splitter_patterns */
     bool digits;           /* texts are first split at each digit */
     bool composes;         /* texts are normalised to NFC before they are split */
-    bool takes_whole;      /* a piece that is a token becomes this token, even if merges would give
-                            * others */
+    bool takes_whole;      /* a piece that is a token becomes this token, even if merges would
+                            * produce other tokens */
     bool begins;           /* texts begin with the BOS token, unless tokenizer.ggml.add_bos_token is
                             * false */
-    const char *stages;    /* all stages as JSON, which replace `pattern`, `digits` and `splits`; or
-                            * NULL */
+    const char *stages;    /* all stages of splitting, as JSON, in place of `pattern`, `digits` and
+                            * `splits`; or NULL */
     const char *splits[7]; /* patterns that are applied one after another, in place of `pattern`;
                             * ends with NULL */
 } pre_rows[] = {
@@ -182,8 +182,8 @@ static int put_unknown(struct json_writer *json, const char *stage, const char *
     return failed;
 }
 
-/* Write each token with its id. Unused tokens are left out and, unless `whole`, also control tokens
- * and user-defined tokens, since the BPE never produces these from a text. */
+/* Write each token with its id, except unused tokens. If `whole` is false, also leave out control
+ * tokens and user-defined tokens, since the BPE never produces these from a text. */
 static void put_vocab(struct json_writer *json, const struct vocabulary *vocabulary, bool whole)
 {
     struct gguf_value rest = *vocabulary->tokens;
