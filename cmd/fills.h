@@ -69,8 +69,8 @@ bool fills_has(const struct fills *fills, size_t index, bool is_merged);
 int fills_take(struct fills *fills, const struct fill *cells, size_t line, struct arena *arena,
                struct err *err);
 
-/* True if the row added last begins a new text: its values in the --by columns differ from those of
- * the row before it. Sets `err` if an earlier text already had these values. */
+/* True if the row added last begins a new text: its values in the --by columns differ from the
+ * values of the row before it. Sets `err` if an earlier text already had these values. */
 bool fills_begin_text(struct fills *fills, struct arena *arena, struct err *err);
 
 /* Append to a note how many cells were blank, as in "; 2 blank cells of the column 'trial' …". */

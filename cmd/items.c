@@ -277,7 +277,7 @@ static const char *name_of_field(const struct items *items, size_t field)
                                                     : known_columns[field].name;
 }
 
-/* Add what an author may overlook in a cell, such as stray blanks or an error value of Excel, to
+/* Add oversights of an author in a cell, such as stray blanks or an error value of Excel, to
  * items->survey. */
 static int survey_cell(struct items *items, size_t field, const char *text, size_t line,
                        struct err *err)

@@ -257,7 +257,7 @@ enum {
      * of the command; if they are larger, a page has the rounded streams of one query */
     WHOLE_BYTES = 300000,
     /* maximum count of numbers in the queries, keys, values and scores of all heads; if there are
-     * more, only those of one query are captured */
+     * more, only the numbers of one query are captured */
     WHOLE_FLOATS = 1 << 24,
 };
 

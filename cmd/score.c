@@ -723,7 +723,7 @@ static int read(void *state, struct driver *driver, struct job *job, struct aren
             find_words(&text->pairs[i].text, viewer, arena, err);
     }
     if (bad &&
-        !err->kind) { /* read the bad text, too; options that name a position are resolved in it */
+        !err->kind) { /* also read the bad text; options that name a position are resolved in it */
         struct item other = *item;
         other.regions = item->other_regions;
         other.input = input_of(bad, item->options.input.pair);

@@ -47,7 +47,7 @@ int host_call_begin(struct host_call *call, struct host_object *object);
 int host_call_end(struct host_call *call, int failed, struct attn_error *error);
 
 /* Refuse an argument that is NULL, since a caller may have ignored an earlier failure. `thing`:
- * what the message calls the argument, such as "a model". */
+ * the argument's name in the message, such as "a model". */
 int check_given(const void *given, const char *thing, struct err *err);
 
 /* Convert the caller's array of values to edit values in the arena. The caller's array must remain

@@ -42,8 +42,8 @@ struct bench_work {
  * them. */
 enum { WINDOWS = 4 };
 
-static const double ALL_THREADS = 1e9; /* multiply-adds that a loop declares so that all threads run
-                                        * it */
+static const double ALL_THREADS =
+    1e9; /* declared multiply-adds of a loop that all threads shall run */
 
 enum {
     WINDOW_BYTES = 32 * 1024 * 1024, /* bytes that are read in one window, in a few milliseconds */
@@ -403,7 +403,7 @@ static int decode(struct bench *bench, const struct bench_task *task, double *se
 
 /* --- plan of tasks ---------------------------------------------------------------------------- */
 
-/* Use the plan's lengths, or choose some within the context: those of usual_lengths or, to measure
+/* Use the plan's lengths, or choose some within the context: usual_lengths or, to measure
  * growth, LENGTHS lengths, each twice the length before, up to LONGEST. */
 static int choose_lengths(struct bench *bench, struct err *err)
 {

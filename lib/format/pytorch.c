@@ -292,7 +292,7 @@ static int storage(struct pickle_machine *m, struct err *err)
 
 static const struct opcode {
     unsigned char code, bytes; /* `code`: the opcode; `bytes`: size of its argument in bytes */
-    int takes, row;            /* `takes`: number of values popped from the stack, or TO_MARK;
+    int takes, row;            /* number of values popped from the stack, or TO_MARK;
                                 * `row`: a parameter of `run` */
     int (*run)(struct pickle_machine *m, struct err *err);
 } opcodes[] = {

@@ -159,8 +159,8 @@ double dictionary_error(const float *x, const float *y, size_t count);
 /* --- edits of features ------------------------------------------------------------------------
  *
  * feature_edit_apply is the function of an edit (pass/edit.h). Each row x of the site becomes x + Σ
- * (f' - f) · w, where f are the row's features, f' their new values and w their directions. What
- * the dictionary does not explain stays.
+ * (f' - f) · w, where f are the row's features, f' their new values and w their directions. The
+ * part that the dictionary does not explain stays.
  *
  *     struct feature_edit change = {.dictionary = &dictionary, .op = EDIT_SET};
  *     struct edit edit = {.site = dictionary.site, .function = feature_edit_apply,

@@ -477,7 +477,7 @@ static int take_if_there(const struct sae_reader *r, const float **vector, const
     return find(&found, r, name) ? take_vector(r, vector, name, count) : 0;
 }
 
-/* Read the matrices, and take the dictionary's sizes from their shapes. */
+/* Read the matrices, and set the dictionary's sizes from their shapes. */
 static int take_matrices(const struct sae_reader *r)
 {
     struct dictionary *d = r->d;

@@ -267,7 +267,7 @@ struct working {
     bool is_shown;     /* of an operand: the formulas or the table also show its numbers */
     bool is_small;     /* of an operand: shown even in text output that omits large operands */
     bool of_keys;      /* rows are keys; text output may leave out keys with small weights */
-    size_t own_row;    /* row to mark: that of the query or head; NO_ROW: none */
+    size_t own_row;    /* row to mark, of the query or head; NO_ROW: none */
     const char *total; /* label of the totals below the rows; NULL: none */
 };
 

@@ -48,7 +48,7 @@ static bool is_identity(const struct json *root)
 }
 
 /* Write the names of classes: "start" and "end" for spans of an answer, otherwise "id2label" of
- * config.json or, without it, "LABEL_0", … Also sets what the viewer's logits mean: `spans`,
+ * config.json or, without it, "LABEL_0", … Also sets the meaning of the viewer's logits: `spans`,
  * `regresses` and `logistic`. */
 static int write_names(void *context, const struct json *root, struct err *err)
 {

@@ -222,7 +222,7 @@ int effective_begin(const struct selection *selection, const struct run *run, st
                     struct tap *tap, struct arena *arena, struct err *err);
 
 /* Set block.data[key] to 1 for each key that a query sees. `block.data` [columns] is the query's
- * row, all 0 before; the other fields of `block` are those of its row of masked scores. `memory`
+ * row, all 0 before; the other fields of `block` describe its row of masked scores. `memory`
  * has room for 2 · columns numbers. */
 void visible_row(struct edit_block block, const struct score_rule *rule, const struct edits *edits,
                  uint32_t *memory);

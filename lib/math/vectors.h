@@ -401,7 +401,7 @@ static ALWAYS_INLINE void use_advance(struct packed_use *use, size_t numbers)
 }
 
 /* Use the next `packing.numbers` numbers of QUANT_COLUMNS packed rows; return the address after
- * them. `packing` is a constant in each call, as long as no code takes its address. Most integers
+ * them. `packing` is a constant in each call, as long as no code uses its address. Most integers
  * are not shifted to the low end of their word: in its place, each is larger by a power of 2, and
  * its step is made smaller by the same factor. Only the last integer of a word is shifted, as its
  * top bit would make it look negative. A fused multiply-add rounds once: if the type subtracts a

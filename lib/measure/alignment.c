@@ -281,8 +281,8 @@ static bool fit_sizes(struct view *v, const struct shape *shape, const struct ax
 {
     v->size[AXIS_HEAD] = n->heads * v->repeats;
     v->size[AXIS_COLUMN] = n->columns;
-    if (is_map) { /* the numbers of queries and of keys may differ from ours: take both from the
-                   * shape */
+    if (is_map) { /* the numbers of queries and of keys may differ from ours: both are read
+                   * from the shape */
         size_t rest = n->heads > 1 ? 3 : 2, at = 0;
         if (shape->rank != rest && !(n->rows == 1 || n->columns == 1))
             return false;

@@ -32,7 +32,7 @@ const struct attribution_way attribution_ways[ATTRIBUTION_WAYS] = {
 #define MIXER(id) SITE_OF(BRANCH_MIXER, SITE_##id)
 #define LAUREL(id) SITE_OF(BRANCH_LAUREL, SITE_##id)
 
-/* The sites to capture. Those of values (SITE_V) keep the rows of all tokens. The others keep only
+/* The sites to capture. Values (SITE_V) are kept for all tokens. The others keep only
  * the row of the question's position or, if the logit is computed from the mean of all tokens, all
  * rows. */
 static const enum site captured_sites[] = {
@@ -405,8 +405,8 @@ static int contexts_back(struct way *way, size_t layer, const struct sublayer *s
     return 0;
 }
 
-/* Split the contexts of a sublayer by source token: a context is a weighted sum of values. What an
- * edit adds to a context comes from no token and is left out. */
+/* Split the contexts of a sublayer by source token: a context is a weighted sum of values. The
+ * part that an edit adds to a context comes from no token and is left out. */
 static int keys_back(struct way *way, size_t layer, const struct sublayer *s, size_t reader)
 {
     const size_t keys = way->columns[reader].size, heads = heads_of(way->config, reader);

@@ -472,8 +472,8 @@ static int compare_text(struct comparison *s, size_t text, struct err *err)
 
 /* --- report of settings ----------------------------------------------------------------------- */
 
-/* Add a row to the table "ways": for index 0, the numbers of all heads together; else those of head
- * index - 1. */
+/* Add a row to the table "ways": for index 0, the numbers of all heads together; else the numbers
+ * of head index - 1. */
 static void put_setting(struct table_rows *rows, const struct comparison *s, const char *name,
                         size_t index)
 {

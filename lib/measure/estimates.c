@@ -68,8 +68,8 @@ int estimate_cells(double *effects, const struct estimate_plan *plan, enum site 
 /* The writers of a sublayer (its contexts, or its MLP) and its readers (q, k and v of its heads, or
  * its MLP). `writer` and `reader` are the indices of its first writer and reader, `writers` and
  * `readers` their numbers; `seen` is the number of writers whose outputs the sublayer reads: all
- * earlier ones or, if it does not read the stream after the sublayer before it, only those of
- * earlier layers. */
+ * earlier ones or, if it does not read the stream after the sublayer before it, only the
+ * writers of earlier layers. */
 struct edge_part {
     const struct sublayer *s;
     size_t layer, writer, reader, writers, readers, seen;

@@ -23,7 +23,7 @@ static const double NEARLY = 0.9; /* part of the largest S that counts as nearly
 enum {
     TRIED_MOST = 6,         /* most pairs of tokens, and most heads, that are tried */
     CELLS_MOST = 1 << 24,   /* most cells of all maps: a longer text is not searched */
-    PASSES_ALLOWED = 2,     /* passes of the text that trying arrows may take in any case */
+    PASSES_ALLOWED = 2,     /* passes of the text that trying arrows may cost in any case */
     FEWEST_SEEN = 2,        /* fewest keys of a row that can stand out */
     NEIGHBOURS = 2,         /* tokens at a smaller distance are neighbours */
     PRODUCTS_OF_LAYER = 12, /* multiplications of a layer and token, over the width's square */
@@ -111,7 +111,7 @@ struct search {
     struct pair_of_tokens *pairs; /* [pair_count] */
     size_t pair_count;
     bool predicts;       /* the model predicts tokens or classes at some rows */
-    bool is_translation; /* arrows are those of cross-attention */
+    bool is_translation; /* only arrows of cross-attention count */
     struct trial trial;
     double budget; /* multiplications that are left for trials */
 };
@@ -126,7 +126,7 @@ static bool sees(const struct map *map, size_t query, size_t key)
     return !sheet_hides(&map->sheet, query, key);
 }
 
-/* What the weights of a row are divided by: 1 or, for a state, whose rows may be nearly empty, the
+/* The divisor of the weights of a row: 1 or, for a state, whose rows may be nearly empty, the
  * larger of the row's sum and the largest cell of all heads. */
 static double divisor_of(const struct map *map, size_t query)
 {
@@ -406,7 +406,7 @@ static void name_head(struct search *search, struct pair_of_tokens *pair)
     }
 }
 
-/* Say what a pair does; false: nothing. */
+/* Set the kind of a pair: it acts, or it looks. Returns false if it does neither. */
 static bool tells(const struct search *search, struct pair_of_tokens *pair)
 {
     const struct arrow *arrow = &pair->named;

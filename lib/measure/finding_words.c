@@ -21,7 +21,7 @@ const char *share_text(char text[SHARE_BYTES], double share)
 
 /* --- sentences -------------------------------------------------------------------------------- */
 
-/* What the sentences are made of. */
+/* The data of the sentences, and the text so far. */
 struct telling {
     const struct findings *found;
     const struct viewer *viewer;
@@ -96,7 +96,7 @@ static void tell_prediction(const struct telling *telling)
                    row, token, probability);
 }
 
-/* What the model would say without the arrow of the headline, and the options that show it. */
+/* Tell the prediction without the arrow of the headline, and the options that show it. */
 static void tell_without(const struct telling *telling, const struct finding *one)
 {
     const struct tokenized *text = &telling->pair->text;
@@ -136,7 +136,7 @@ static void tell_without(const struct telling *telling, const struct finding *on
                    tokenized_number(text, one->key));
 }
 
-/* The headline's head, with what it looks at. */
+/* Tell the headline's head, and the token at which it looks. */
 static void tell_look(const struct telling *telling, const struct finding *one)
 {
     const struct tokenized *text = &telling->pair->text;

@@ -158,7 +158,7 @@ static inline bool atlas_is_warming(const struct atlas *atlas)
     return atlas->warmed < atlas->plan.warm_up;
 }
 
-/* atlas_merge adds the next segment, and takes over its examples. atlas_clear removes the counts,
+/* atlas_merge adds the next segment, and moves its examples. atlas_clear removes the counts,
  * pairs and examples of all texts, but keeps the limits of the intervals and the warm-up. */
 int atlas_merge(struct atlas *atlas, struct atlas *segment, struct err *err);
 void atlas_clear(struct atlas *atlas);

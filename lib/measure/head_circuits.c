@@ -225,7 +225,7 @@ static void promote(struct promoted *best, float sign, uint32_t id, float change
         best[at] = (struct promoted){id, change};
 }
 
-/* Compute what a head adds to the stream when it reads each of its `across` words. */
+/* Compute the output of a head to the stream when it reads each of its `across` words. */
 static int change_head(struct circuit *circuit, size_t layer, size_t head, struct matrix read,
                        struct matrix out)
 {

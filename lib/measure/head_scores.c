@@ -454,7 +454,7 @@ const uint32_t *head_copies(const struct tokenized *text, struct arena *arena, s
     return before;
 }
 
-/* What a measure returns for one query (NaN: no value). For a variance, `value` is the mean square
+/* The result of a measure for one query (NaN: no value). For a variance, `value` is the mean square
  * over the keys, and `centre` the mean; else `centre` is 0. */
 struct measured {
     double value, centre;
@@ -543,7 +543,7 @@ static void add_value(struct mean *mean, struct measured measured)
     mean->count++;
 }
 
-/* Measure the maps of a mixer: take absolute values, and divide each row by its sum. */
+/* Measure the maps of a mixer: use absolute values, and divide each row by its sum. */
 static void measure_maps(struct count *count)
 {
     const struct config *config = &count->survey->viewer->model.config;

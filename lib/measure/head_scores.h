@@ -121,8 +121,8 @@ struct head_survey {
     struct score measured[SCORES_MAX + ROLES];
 };
 
-/* Sums of scores. Each text has its own sums, merged in the order of texts, so that threads do not
- * change the result. */
+/* Sums of scores. Each text has its own sums, merged in the order of texts: threads do not change
+ * the result. */
 struct head_sums {
     struct mean *found, *random;    /* [scores, heads] sums on the input, and on random input */
     struct mean *roles;             /* [ROLES, heads] sums of the roles' scores; they follow `found`

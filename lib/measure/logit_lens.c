@@ -157,8 +157,8 @@ static int look_at_tokens(struct lens_work *work, size_t count, struct err *err)
     return look_at_rows(work, work->rows, false, err);
 }
 
-/* Reuse the cells of token `first` if its vectors and the next token equal those of the previous
- * text. Returns false if they do not. */
+/* Reuse the cells of token `first` if its vectors and the next token equal the ones
+ * of the previous text. Returns false if they do not. */
 static bool take_known(const struct lens_work *work, const struct lens_known *known)
 {
     const struct lens_plan *plan = work->plan;

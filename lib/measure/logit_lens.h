@@ -39,7 +39,7 @@ struct lens_plan {
     bool is_brief; /* compute only `best`, `entropy` and `target`, which is faster */
     const struct jacobian_lens *jacobian; /* lens whose matrices multiply the vectors of the layers
                                            * that it has; NULL: vectors are not multiplied */
-    struct lens_known *known; /* cache of the previous text, which is replaced by that of this text;
+    struct lens_known *known; /* cache of the previous text; replaced by a cache of this text;
                                * NULL: no cache */
 };
 

@@ -89,8 +89,7 @@ enum patch_metric {
 extern const struct patch_metric_row {
     const char *name; /* value of --metric */
     const char *about;
-    bool is_scale; /* true if a metric of 0 has a meaning, so that fractions of the metric are
-                    * printed */
+    bool is_scale; /* true if a metric of 0 has a meaning: then its fractions are printed */
 } patch_metrics[PATCH_METRICS];
 
 struct patch_receiver {

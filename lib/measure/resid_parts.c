@@ -87,8 +87,8 @@ static size_t kept_index(const struct resid_pass *pass, size_t row)
 }
 
 /* Keep the values of a site: the rows of all tokens (keeps_all), or of the positions and the query,
- * with the heads of a token side by side; of keys and values, always those of all tokens, head by
- * head. */
+ * with the heads of a token side by side; keys and values are always kept for all tokens, head
+ * by head. */
 static int keep(void *context, const struct announcement *announced, struct err *err)
 {
     struct resid_pass *pass = context;

@@ -30,7 +30,7 @@ struct trial {
 
 struct tried {
     struct likely best; /* the most likely token at the position, with its log-probability */
-    float target;       /* log-probability of the target; without a target that of `best` */
+    float target;       /* log-probability of the target or, without a target, of `best` */
 };
 
 /* Begin trials of a text, which is borrowed. Nothing runs yet. */

@@ -233,7 +233,7 @@ static size_t change_of(const struct config_edit *edit, struct json_span name)
     return index;
 }
 
-/* A new value takes the place of the old one in the text. New members are added after the last
+/* A new value replaces the old one in the text. New members are added after the last
  * member, each on its own line if the closing bracket is on its own line. */
 int config_edit_apply(struct buf *out, const struct config_edit *edit, const char *text,
                       size_t size, struct err *err)

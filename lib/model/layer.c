@@ -10,7 +10,7 @@
 #include "model/points.h"
 
 /* For each block style: where its sublayers have norms, and whether attention and MLP are parallel,
- * so that both read the same stream. */
+ * which means that both read the same stream. */
 static const struct {
     bool norm_before, norm_out, norm_after, parallel;
 } styles[] = {

@@ -51,7 +51,7 @@ struct shape_row {
     const char *name;
     size_t n_layer, n_head, n_embd, n_positions, vocab_size;
     const char *family; /* model_type; NULL: "gpt2" */
-    const char *keys;   /* further members of config.json, as JSON; NULL: those of GPT-2 */
+    const char *keys;   /* further members of config.json, as JSON; NULL: the members of GPT-2 */
 };
 
 extern const struct shape_row shape_rows[];

@@ -199,7 +199,7 @@ static enum site site_of_slot(const struct config *c, struct slot slot)
     return SITE_OF(slot.branch, site);
 }
 
-/* Add the names of modules near `module`, the module of a slot: its parent, whose output is that of
+/* Add the names of modules near `module`, the module of a slot: its parent, which has the output of
  * the attention or MLP; the activation of an MLP; and BERT's attention and attention.self. */
 static int put_around(struct site_names *names, struct slot slot, const char *module,
                       struct err *err)

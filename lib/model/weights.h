@@ -184,8 +184,8 @@ void weights_release(struct weights *weights);
 int weights_share(struct weights *shared, const struct weights *weights,
                   const struct config *config, struct err *err);
 
-/* Replace the parameter at an index by that of another model with the same tensors; `others` must
- * outlive `weights`. All parameters of a tensor, and a matrix and its bias, must be taken from the
+/* Replace the parameter at an index by the same one of another model with the same tensors;
+ * `others` must outlive `weights`. All parameters of a tensor, and a matrix and its bias, must be taken from the
  * same model. */
 void weights_take(struct weights *weights, const struct weights *others, size_t index);
 

@@ -235,8 +235,8 @@ static struct so_far so_far_of(const struct attention_head *head)
     return (struct so_far){head->memory->row, head->memory->row + STRIP};
 }
 
-/* If raw scores are watched, compute those of a strip for all keys, masked or not, panel by panel,
- * and write them to their map. */
+/* If raw scores are watched, compute the raw scores of a strip for all keys, masked or not, panel
+ * by panel, and write them to their map. */
 static enum head_fault put_panels(const struct attention_head *head, const struct strip *strip)
 {
     const struct attention_memory *memory = head->memory;

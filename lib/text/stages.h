@@ -34,7 +34,7 @@ struct stage {
     const char *name;       /* name that `info` shows; NULL: none, since the step before it in the
                              * same stage (stage_row.then) has the name */
     size_t index;           /* index of the step in its list */
-    struct matcher matcher; /* finds what the step changes, or where it splits */
+    struct matcher matcher; /* finds the text that the step changes, or the splits */
     const char *content;    /* a text of the step, such as a replacement */
     size_t content_size;
 

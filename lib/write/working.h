@@ -27,7 +27,7 @@ enum line_kind {
 struct grid_line {
     enum line_kind kind;
     size_t row;
-    bool is_own; /* the row is that of the chapter's query or head, and is marked */
+    bool is_own; /* the row belongs to the chapter's query or head, and is marked */
     /* label of a row, total or gap ("…"); in LINE_TITLES, the title above the labels; else "" */
     const char *label;
 };

@@ -1,5 +1,5 @@
 /* fuse.h: fused multiply-adds in vectors. WebAssembly has no instruction for them; the results have
- * the same bits as those of soft_fmaf, in a third of its time. */
+ * the same bits as the results of soft_fmaf, in a third of its time. */
 #pragma once
 
 #include <float.h>

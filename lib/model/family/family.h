@@ -45,7 +45,7 @@ struct family_row {
 };
 
 struct family_names {
-    /* The beginning of the names of all tensors except those of the slots SLOT_TRANSFORM to
+    /* The beginning of the names of all tensors except in the slots SLOT_TRANSFORM to
      * SLOT_UNEMBED_BIAS. Some files lack it. */
     const char *prefix;
     /* The part of a name before the layer's number: `layers` in the text's stack, `source_layers`
@@ -202,7 +202,7 @@ struct family_layout {
                                             * slots */
     bool transposed;
     bool squeezed; /* further axes of size 1 in the file's tensor are ignored */
-    /* skipped: how many numbers of the tensor come before those of the slot's expert or head;
+    /* skipped: how many numbers of the tensor come before the slot's expert or head;
      * count: how many numbers this expert or head has. For a tensor without experts or heads
      * skipped is 0, and count is the number of all numbers. */
     size_t skipped, count;

@@ -420,7 +420,7 @@ const struct gguf_tensor_name gguf_tensor_names[] = {
     {"ffn_latent_down", SLOT_EXPERT_IN},
     {"ffn_latent_up", SLOT_EXPERT_OUT},
     {"post_ffw_norm", SLOT_NORM_2_POST},
-    {"ffn_gate_inp.scale", SLOT_ROUTER_NORM}, /* the names from here on are those of Gemma 4 */
+    {"ffn_gate_inp.scale", SLOT_ROUTER_NORM}, /* names of Gemma 4 from here on */
     {"ffn_gate_up_exps", SLOT_EXPERT_GATE, true},
     {"ffn_down_exps.scale", SLOT_EXPERT_SCALE},
     {"pre_ffw_norm_2", SLOT_EXPERT_NORM},
@@ -433,7 +433,7 @@ const struct gguf_tensor_name gguf_tensor_names[] = {
     {"proj", SLOT_DOWN, .branch = BRANCH_PER_LAYER},
     {"post_norm", SLOT_NORM_2_POST, .branch = BRANCH_PER_LAYER},
     {"layer_output_scale", SLOT_LAYER_SCALE},
-    {"altup_proj", SLOT_COPY_IN}, /* the names from here on are those of Gemma 3n */
+    {"altup_proj", SLOT_COPY_IN}, /* names of Gemma 3n from here on */
     {"altup_unembd_proj", SLOT_COPY_OUT},
     {"altup_router_norm", SLOT_COPY_NORM},
     {"altup_router", SLOT_COPY_ROUTER},
@@ -443,8 +443,7 @@ const struct gguf_tensor_name gguf_tensor_names[] = {
     {"laurel_l", SLOT_UP, .branch = BRANCH_LAUREL},
     {"laurel_r", SLOT_DOWN, .branch = BRANCH_LAUREL},
     {"laurel_post_norm", SLOT_NORM_2_POST, .branch = BRANCH_LAUREL},
-    {"attn_gate", SLOT_OUT_GATE, .branch = BRANCH_MIXER}, /* the names from here on are those of
-                                                           * mixers */
+    {"attn_gate", SLOT_OUT_GATE, .branch = BRANCH_MIXER}, /* names of mixers from here on */
     {"shortconv.in_proj", SLOT_K, true, BRANCH_MIXER},
     {"shortconv.conv", SLOT_CONV_V, .branch = BRANCH_MIXER},
     {"shortconv.out_proj", SLOT_O, .branch = BRANCH_MIXER},

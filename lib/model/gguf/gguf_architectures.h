@@ -80,7 +80,7 @@ struct gguf_architecture {
                   * of keys come first */
     unsigned char variant;                    /* the row with the names of the tensors comes this
                                                * many rows after the family's row */
-    struct gguf_key keys[KEYS_MAX];           /* keys in addition to those of all architectures;
+    struct gguf_key keys[KEYS_MAX];           /* keys in addition to the keys of all architectures;
                                                * ends with a NULL key, unless all KEYS_MAX elements
                                                * are used */
     struct gguf_key scaling[SCALING_MAX];     /* further keys of "rope_scaling" with yarn */

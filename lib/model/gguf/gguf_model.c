@@ -66,7 +66,7 @@ static long long depth(const struct gguf *gguf, const struct gguf_architecture *
 }
 
 /* Whether a layer has a mixer. Only tensors that attention lacks show this, since a mixer's
- * queries, keys and values may have the same names as those of attention. */
+ * queries, keys and values may have the same names as in attention. */
 static bool has_mixer(const struct gguf *gguf, long layer)
 {
     char decay[KEY_BYTES], taps[KEY_BYTES];
