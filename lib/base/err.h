@@ -14,7 +14,7 @@
 
 enum err_kind {
     ERR_NONE = 0,
-    ERR_FAILED = 1,        /* one or more items failed */
+    ERR_FAILED = 1,        /* some items of a batch failed, or compared results differ */
     ERR_USAGE = 2,         /* the command line, or a call of the library, is wrong */
     ERR_INPUT = 3,         /* an input is missing, wrong or too large; or memory ran out */
     ERR_UNSUPPORTED = 4,   /* the input is well-formed, but not supported */
@@ -33,7 +33,7 @@ enum err_about {
     ERR_ABOUT_LENGTH,    /* a text with more tokens than the model has position embeddings */
     ERR_ABOUT_CONTEXT,   /* a text beyond the context of a model without position embeddings; --long
                           * allows it */
-    ERR_ABOUT_POSITION,  /* a position or value that this item lacks; other items may have it */
+    ERR_ABOUT_POSITION,  /* a position or value that this text lacks; other texts may have it */
     ERR_ABOUT_EMPTY,     /* a text that is missing or has no tokens; other texts may have tokens */
 };
 

@@ -60,8 +60,8 @@ bool file_has_changed(const struct file *file, const char *path);
 
 void file_release(struct file *file);
 
-/* Refuse bytes that begin like a file that people download or rename by mistake, "expected JSON,
- * found an HTML page"; else return 0. */
+/* Refuse the bytes of a format that people download or rename by mistake, with a message such as
+ * "expected JSON, found an HTML page"; return 0 for all other bytes. */
 int file_refuse_format(const char *bytes, size_t size, const char *expected, struct err *err);
 
 /* --- pages of mapped files that cannot be read ------------------------------------------------
@@ -80,8 +80,8 @@ bool mapping_list_fill(const void *address);
 /* Set the owner of the files that this thread maps from now on. Returns the previous owner. */
 const void *mapping_list_own(const void *owner);
 
-/* Fail, with a message that replaces any other, if a file of this owner was filled with zeros: each
- * time until the file is released, and once after that if it was released with this owner set. */
+/* Fail, with a message that replaces any other, if a file of this owner was filled with zeros.
+ * Calls fail until the file is released; one more fails if this owner was set at the release. */
 int mapping_list_check(const void *owner, struct err *err);
 
 /* --- names of files --------------------------------------------------------------------------- */

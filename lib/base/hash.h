@@ -23,12 +23,12 @@ static inline uint64_t hash_mix(uint64_t a, uint64_t b)
 
 uint64_t hash_bytes(const char *bytes, size_t size);
 
-/* hash_near is hash_bytes for texts with at least HASH_NEAR readable bytes, whatever `size` is. For
- * sizes up to HASH_NEAR it has no branch that depends on the size: the processor would often
- * predict it wrongly. */
+/* hash_near returns the same as hash_bytes, but faster; the caller must make sure that HASH_NEAR
+ * bytes can be read at `bytes`, even if `size` is smaller. For sizes up to HASH_NEAR it has no
+ * branch that depends on the size: the processor would often predict it wrongly. */
 enum { HASH_NEAR = 8 };
 
-/* The first `size` of HASH_NEAR readable bytes as a number. */
+/* The first `size` bytes as a number; HASH_NEAR bytes are read, and `size` is at most HASH_NEAR. */
 static inline uint64_t hash_load(const char *bytes, size_t size)
 {
     uint64_t number = 0;

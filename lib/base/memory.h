@@ -31,7 +31,7 @@ size_t heap_available(void);
 /* From now on, return large freed blocks to the system: malloc would keep them. */
 void heap_give_back(void);
 
-/* The malloc to give to libraries that accept an allocator. NULL on failure. */
+/* Allocate memory for a library that accepts an allocator instead of malloc; NULL on failure. */
 void *heap_hook(size_t size);
 
 /* For tests: fail the nth allocation from now on (0: none) or, if `for_ever`, all from the nth

@@ -65,7 +65,7 @@ static size_t distance(const uint32_t *a, size_t a_count, const uint32_t *b, siz
     return rows[a_count % 3][b_count];
 }
 
-/* True if a text begins, ignoring case, with another that has at least `least` characters. */
+/* True if `text` begins with `with`, ignoring case, and `with` has at least `least` characters. */
 static bool begins(const uint32_t *text, size_t size, const uint32_t *with, size_t with_size,
                    size_t least)
 {

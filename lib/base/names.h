@@ -90,7 +90,7 @@ struct nearest {
     size_t size;    /* size of the mistyped word in characters */
     size_t limit;   /* maximum distance of a near name */
     size_t steps;   /* the distance of `name`; `limit` if none is near */
-    size_t exactly; /* twice the distance that counts case, minus 1 if the word begins with
+    size_t exactly; /* twice the distance with case counted, minus 1 if the word begins with
                      * the name */
     uint32_t word[NEAREST_CHARACTERS];
 };

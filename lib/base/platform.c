@@ -91,7 +91,8 @@ const char *platform_last_byte(const char *bytes, char byte, size_t size)
     return memrchr(bytes, byte, size);
 }
 
-/* The number in the first line of a file that matches `form`; SIZE_MAX: no line matches. */
+/* Read a number, with the scanf format `form`, from the first line of a file that matches it;
+ * SIZE_MAX: no line matches. */
 static size_t number_in(const char *path, const char *form)
 {
     FILE *file = fopen(path, "re");

@@ -40,7 +40,8 @@ int replacement_keep(int descriptor, const char *path, struct err *err);
  * at `path`, if there is one: the new files are parts of that file, or replace it. */
 void replacement_keep_private(const char *path);
 
-/* Rename a file to replace another, with replacement_check_name and replacement_keep. */
+/* Rename a file to `path`, after replacement_check_name and replacement_keep; a file that has this
+ * name is replaced. */
 int replacement_rename(const char *from, const char *path, struct err *err);
 
 /* --- a folder for the files of a command, locked (flock) while they are written ---------------

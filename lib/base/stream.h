@@ -28,7 +28,8 @@ struct stream {
     struct buf *memory; /* buffer that gets the output; NULL: the descriptor gets it */
     struct stream *hex; /* stream that gets two digits for each byte; NULL: none */
     int failure;        /* errno of the first failure; 0: none */
-    char *target;       /* path of the file; NULL: a descriptor, buffer or stream of the caller */
+    char *target;       /* path of the file; NULL: the caller's descriptor, buffer or stream is
+                         * written */
     char *temporary;    /* path of the temporary file, to be renamed to `target`; NULL: the file is
                          * written in place */
     bool is_new;        /* stream_commit refuses to replace an existing file */
@@ -103,8 +104,9 @@ void stream_remove_temporaries(void);
 
 /* --- terminals --------------------------------------------------------------------------------
  *
- * Streams to a terminal write controls (but newline and tab), characters that are invisible (but
- * blanks and joiners) or change the text's direction, and invalid UTF-8 as \xNN, for safety. */
+ * For safety, streams to a terminal write some bytes as \xNN: controls except newline and tab,
+ * characters that are invisible (except blanks and joiners) or change the direction of the text,
+ * and invalid UTF-8. */
 enum { TERMINAL_SIGN_BYTES = 40 }; /* room for the longest colour sequence, or \xNN four times */
 
 /* The length of a colour sequence, `ESC [ numbers m`, at the beginning of `bytes`; 0: there is

@@ -87,8 +87,8 @@ bool utf8_is_visible(uint32_t character);
 /* The lowercase form of a character, or the character itself if it has none. */
 uint32_t utf8_small(uint32_t character);
 
-/* True for characters of a category in the tables of Hugging Face's library: P, Mn, or C without
- * unassigned characters, all three of Unicode 8; or M of Unicode 9. */
+/* True for characters of one category, as Hugging Face's library has it: P (punctuation), Mn
+ * (nonspacing) and C without unassigned characters (other) in Unicode 8, M (mark) in Unicode 9. */
 bool utf8_is_punctuation(uint32_t character);
 bool utf8_is_nonspacing(uint32_t character);
 bool utf8_is_other(uint32_t character);

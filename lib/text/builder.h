@@ -167,8 +167,9 @@ int tokenizer_merge_listed(struct tokenizer *tokenizer, const struct folder *fol
  * named. */
 int tokenizer_add_named(struct tokenizer *tokenizer, const struct folder *folder, struct err *err);
 
-/* tokenizer_name_usual gives tokens that no file names their `usual` name. tokenizer_find_named
- * finds the id of a named token; if there is no such token, the error names `file`. */
+/* tokenizer_name_usual gives each token that no file names its name in `usual`.
+ * tokenizer_find_named finds the id of a named token; if there is no such token, the error names
+ * `file`. */
 void tokenizer_name_usual(struct tokenizer *tokenizer, const char *const usual[NAMED_TOKENS]);
 int tokenizer_find_named(uint32_t *id, const struct tokenizer *tokenizer, enum named_token token,
                          const struct folder *folder, const char *file, struct err *err);

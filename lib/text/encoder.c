@@ -84,7 +84,7 @@ static int encode_piece(void *context, const struct aligned_text *text, struct t
     return encoder_pass(encoder, encoder->tokenizer->pre_tokenizers, &piece, err);
 }
 
-/* Marian: add >>…<< at the start of a text between added tokens, such as >>fra<<, as one token. */
+/* Marian: if a text between added tokens begins with a code such as >>fra<<, add it as a token. */
 static int add_code(struct encoder *encoder, struct aligned_text *text, struct err *err)
 {
     const struct subword *model = &encoder->tokenizer->model;

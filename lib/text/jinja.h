@@ -49,7 +49,7 @@ struct jinja_list {
 struct jinja_dict {
     struct jinja_pair *pairs; /* `count` pairs in the order in which they were set */
     size_t count;
-    size_t room;              /* room for pairs; 0: `pairs` belong to the caller and are not
+    size_t room;              /* capacity of `pairs`; 0: they belong to the caller and are not
                                * changed */
     struct hash_index *index; /* indices of pairs by their keys; NULL: there are few pairs */
 };

@@ -244,7 +244,7 @@ void text_templates_set(struct text_templates *templates, uint32_t id, bool want
     set_token(single, last ? single->count : 0, last ? single->count - 1 : 0, token, wanted);
     for (size_t i = pair->count; i-- > 0;) {
         token.segment = pair->parts[i].segment;
-        if (pair->parts[i].kind != TEMPLATE_SPECIAL) /* i - 1 is SIZE_MAX for i = 0: no part */
+        if (pair->parts[i].kind != TEMPLATE_SPECIAL) /* for i = 0, i - 1 is the index of no part */
             set_token(pair, i + last, last ? i + 1 : i - 1, token, wanted);
     }
 }

@@ -135,7 +135,7 @@ static int put_signs(const struct stage *step, struct encoder *encoder,
 int pre_tokenizer_encode_bytes(const struct stage *step, struct encoder *encoder,
                                const struct text_piece *piece, struct err *err)
 {
-    if (!step->next) /* the last step: the model's words are bytes already */
+    if (!step->next) /* in the last step, keep the bytes: the model's words are bytes */
         return encoder_pass(encoder, NULL, piece, err);
     struct text_rewriter rewriter = begin(encoder, piece);
     normalize_bytes(&rewriter, piece->range);

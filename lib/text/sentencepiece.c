@@ -15,7 +15,7 @@
 #include "text/label.h"
 #include "text/sentencepiece.h"
 
-/* Maximum size of a word of BPE, since all ways to split a word in two are tried. */
+/* Maximum size in bytes of a word of BPE, since all ways to split a word in two are tried. */
 enum { WORD_BYTES_MOST = 1024 };
 
 /* --- protobuf --------------------------------------------------------------------------------- */

@@ -24,7 +24,7 @@ struct added_token {
     size_t pattern_size;
     uint32_t id;
     bool special;     /* a special token, which callers may treat as text */
-    bool single_word; /* no match next to a character of \w, such as a letter or _ */
+    bool single_word; /* the token does not match next to a \w, such as a letter or _ */
     bool left_strip;  /* a match includes the white space before it */
     bool right_strip; /* a match includes the white space after it */
     bool normalized;
@@ -77,8 +77,8 @@ const struct added_token *added_tokens_of_id(const struct added_tokens *tokens, 
 /* Compare two tokens by id, for qsort. */
 int added_token_compare_ids(const void *a, const void *b);
 
-/* Read all fields of an added token but the id, {"id": 50256, "content": "<|endoftext|>", "lstrip":
- * false, …}. The bytes are valid as long as the JSON. */
+/* Read all fields except "id" of an added token such as {"id": 50256, "content": "<|endoftext|>",
+ * "lstrip": false, …}. The bytes are valid as long as the JSON. */
 int added_token_read_content(struct added_token *token, const struct json *item, struct err *err);
 
 struct token_set {
@@ -96,8 +96,9 @@ void token_set_release(struct token_set *set);
 /* The bytes of the token with this id, valid as long as the set; NULL: there is none. */
 const char *token_set_word(const struct token_set *set, uint32_t id, size_t *size);
 
-/* token_set_find finds the id of a token as the list of added tokens or the vocabulary's file
- * writes it; token_set_find_word searches the vocabulary only. token_set_size: largest id + 1. */
+/* token_set_find finds the id of a token; `text` is written as in the list of added tokens or in
+ * the vocabulary's file. token_set_find_word searches the vocabulary only. token_set_size returns
+ * the largest id + 1. */
 int token_set_find(const struct token_set *set, const char *text, size_t size, uint32_t *id,
                    bool *found, struct err *err);
 int token_set_find_word(const struct token_set *set, const char *text, size_t size, uint32_t *id,

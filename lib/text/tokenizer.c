@@ -82,7 +82,7 @@ static bool is_words(const struct tokenizer *tokenizer)
 }
 
 /* Refuse a folder with a file whose name tells that its vocabulary has an unsupported form. A
- * folder whose names cannot be listed is accepted, unless memory is lacking. */
+ * folder that cannot be listed is accepted, unless memory ran out. */
 static int refuse_others(const struct folder *folder, struct err *err)
 {
     static const char *const endings[] = {".tiktoken", ".model", ".spm", ".codes", ".bpe"};

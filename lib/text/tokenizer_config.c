@@ -37,7 +37,7 @@ static int keep_text(const char **out, const struct json *object, const char *na
     return text && !*out ? -1 : 0;
 }
 
-/* Read the text of "<s>", or of {"content": "<s>", …}. */
+/* Read the text of a token, written as "<s>" or as {"content": "<s>", …}. */
 static int read_token(const char **out, const struct json *root, const char *name,
                       struct arena *arena, struct err *err)
 {
@@ -59,7 +59,8 @@ static int read_answer(enum answer *answer, const struct json *root, const char 
     return 0;
 }
 
-/* Read "<s>", or {"content": "<s>", "lstrip": true, …}; null is the empty token. */
+/* Read a special token, written as "<s>" or as {"content": "<s>", "lstrip": true, …}; null is the
+ * empty token. */
 static int read_special(struct added_token *token, const struct config_reader *reader,
                         const char *name, const struct json *value, struct err *err)
 {
@@ -217,7 +218,7 @@ bool tokenizer_config_begins(const struct tokenizer_config *config)
 /* GPT-2's special token, which is special even if the files do not say so. */
 #define END_OF_TEXT "<|endoftext|>"
 
-/* Set the added tokens to the `count` tokens in `new`, and all present tokens with other ids. */
+/* Add the `count` tokens in `new` to the added tokens; each replaces the token with the same id. */
 static int add_to_present(struct token_set *set, const struct added_token *new, size_t count,
                           struct err *err)
 {
@@ -284,15 +285,15 @@ int tokenizer_add_listed(struct tokenizer *tokenizer, const struct folder *folde
 
 /* --- next to a tokenizer.json ----------------------------------------------------------------- */
 
-/* Add the listed tokens: a token gets the id of the present token with the same text, else of the
- * word with this text, else the next free id. */
+/* Add the tokens of added_tokens_decoder: each gets the id of the added token with the same text,
+ * else of the word with this text, else the next free id. */
 static int merge_listed(struct tokenizer *tokenizer, struct err *err)
 {
     struct tokenizer_config *config = &tokenizer->config;
     struct token_set *set = &tokenizer->set;
     size_t count = set->added.count;
     uint32_t next_id = (uint32_t)token_set_size(set);
-    struct hash_table present = {0}; /* indices of the present tokens by text */
+    struct hash_table present = {0}; /* indices in `items` of the tokens added before, by text */
     struct added_token *items =
         arena_alloc(&set->arena, count + config->listed_count, sizeof *items, err);
     int failed = !items || hash_table_reserve(&present, count, err);
@@ -332,7 +333,7 @@ int tokenizer_merge_listed(struct tokenizer *tokenizer, const struct folder *fol
 
 /* --- tokens that are named by their use ------------------------------------------------------- */
 
-/* Find the word of a special token, and copy the added token of its id, if there is one. */
+/* Find the id of a special token by its text; copy the added token that has this id, if any. */
 static int find_special(struct added_token *token, bool *found, const struct token_set *set,
                         struct err *err)
 {

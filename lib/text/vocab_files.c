@@ -34,8 +34,8 @@ static int read_merges(void *context, const struct file *file, struct err *err)
     return merges_read_lines(&tokenizer->model.bpe, file->bytes, file->size, err);
 }
 
-/* Find the class that tokenizer_config.json names, with or without `Fast`, among the classes that
- * read a file. */
+/* Find the class that tokenizer_config.json names, with or without `Fast`, in `classes`; refuse any
+ * other class. */
 static int find_class(size_t *index, const struct tokenizer *tokenizer, struct names classes,
                       const char *expected, const struct folder *folder, struct err *err)
 {
@@ -59,14 +59,14 @@ static const char *const roberta_tokens[NAMED_TOKENS] = {"<s>",   "</s>", "<unk>
 static const char *const deberta_tokens[NAMED_TOKENS] = {"[CLS]", "[SEP]", "[UNK]", "[SEP]",
                                                          "[PAD]", "[CLS]", "[MASK]"};
 
-/* Classes of transformers that read merges.txt, without `Fast`, and how they split texts. A folder
- * without a class, and a class that does not say, split texts as GPT-2 does. */
+/* Classes of transformers that read merges.txt, named without `Fast`, and how they split texts. If
+ * the folder names no class, its model_type selects the row, else the row "" is used. */
 static const struct merges_class {
     const char *name;
     int pattern;
     bool composes;     /* texts are changed to NFC first */
-    const char *model; /* a model_type: folders with it whose config names no tokenizer class use
-                        * this row; NULL: no model_type selects this row */
+    const char *model; /* the model_type that selects this row if the folder names no tokenizer
+                        * class; NULL: no model_type selects it */
     const char *const *usual; /* the usual special tokens; CLS and SEP are put around texts, as
                                * RoBERTa does; NULL: nothing is put around texts */
 } classes[] = {

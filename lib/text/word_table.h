@@ -70,7 +70,7 @@ struct word_table {
 int word_table_read(struct word_table *table, struct json_cursor words, enum word_form form,
                     size_t file_bytes, struct err *err);
 
-/* Begin a table, whose `form` is set, for at most this number of words and bytes; then add each
+/* Begin a table for at most this number of words and bytes (set its `form` before), then add each
  * word. An empty word and a word or id that occurs twice are errors. */
 int word_table_begin(struct word_table *table, size_t most_words, size_t most_bytes,
                      struct err *err);
@@ -108,7 +108,8 @@ static inline void word_table_prefetch(const struct word_table *table, uint64_t 
     hash_prefetch(&table->index, hash);
 }
 
-/* Find the id of a word as the vocabulary's file writes it; `scratch` has at least `size` bytes. */
+/* Find the id of a word that is written as in the vocabulary's file; `scratch` has at least `size`
+ * bytes. */
 bool word_table_find_written(const struct word_table *table, const char *text, size_t size,
                              char *scratch, uint32_t *id);
 
@@ -122,10 +123,10 @@ const char *word_table_word(const struct word_table *table, uint32_t id, size_t 
  * the alphabet. */
 size_t byte_alphabet_decode(char *out, size_t *out_size, const char *text, size_t size);
 
-/* Decode a text to `*out`, which advances and may reach `limit`, whose byte is also writable. Stops
- * at `limit`, and before a byte up to 0x20, a quote, a backslash or a character that is not in the
- * alphabet; one of these must occur before `end`. With WORD_TEXT all other characters are copied.
- * Returns the position in the text where it stopped. */
+/* Decode a text to `*out`, which advances up to `limit`; the byte at `limit` must be writable too.
+ * Stops at `limit`, and before a byte up to 0x20, a quote, a backslash or a character that is not
+ * in the alphabet; one of these must occur before `end`. With WORD_TEXT all other characters are
+ * copied. Returns the position in the text where it stopped. */
 const char *word_signs_read(char **out, const char *limit, const char *text, const char *end,
                             enum word_form form);
 

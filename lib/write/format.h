@@ -60,7 +60,7 @@ struct layout {
     bool is_piped; /* no terminal shows the output: tables in text are as wide as they need to be */
     size_t lines;  /* in text, maximum number of lines of a matrix or table; 0: no limit, and
                    * explain shows everything */
-    bool matrices; /* explain also shows large matrices, with parts left out */
+    bool matrices; /* explain also shows large matrices, abbreviated */
     const char *locale; /* locale for excel, such as de_DE; NULL: the locale of the environment */
     bool show_tokens;   /* output of the format text begins with the table of tokens */
     const struct style *style; /* colours and form of figures and tables; NULL: the default style */
@@ -109,8 +109,8 @@ struct format {
     bool single_text;  /* a file contains only one report, unless reports are stacked */
     bool has_tables;   /* writes tables; false: the numbers of tables are written as sheets */
     bool has_tokens;   /* writes tokens even if the report has no arrays */
-    bool keeps_shape;  /* heads of a site are one array; sinks are not appended to the weights */
-    bool can_show_all; /* readers can show and hide the first token */
+    bool keeps_shape;  /* all heads of a site are one array; sinks are not appended to weights */
+    bool can_show_all; /* readers of the output can show the first token if it is hidden */
     bool has_origin;   /* writes the provenance */
     int cell_bytes;    /* approximate size in bytes of one number of a large matrix in the output */
     const char *show;  /* default of --show for models without encoder or mixers; NULL: weights */
@@ -120,7 +120,7 @@ struct format {
     writer_sheet_step *sheet;
     writer_step *end;     /* `begin`, `sheet` and `end` write a report in steps; NULL: no action */
     report_writer *write; /* writes all values at once, instead of `begin`, `sheet` and `end` */
-    /* marks of a markup language, instead of functions (write/working.h); NULL: none */
+    /* markup language of a format that has no functions (write/working.h); NULL: no markup */
     const struct markup *markup;
     int (*check)(struct err *err); /* fails if programs or fonts are missing; NULL: no check */
 };
@@ -131,7 +131,7 @@ struct format {
     const struct format format_##name = {#name, NULL, ending, __VA_ARGS__};
 
 /* All formats, in the order of help; the first is the default. The first FORMATS_OF_WORKING formats
- * can write table.working (lens/sheet.h); explain offers these. */
+ * can write table.working (lens/sheet.h); the command explain offers only these. */
 #define FORMATS(row)                                                                              \
     row(text) row(markdown) row(html) row(json) row(csv) row(excel) row(tidy) row(jsonl) row(npy) \
         row(npz) row(safetensors) row(svg) row(tex) row(png) row(pdf)

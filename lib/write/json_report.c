@@ -72,8 +72,8 @@ static void put_token(struct json_writer *json, const struct tokenized *tokenize
     json_put_close(json, '}');
 }
 
-/* Put a text with its tokens. If axes count words, also put the words and the tokens of each
- * word. */
+/* Put a text with its tokens. If the positions on axes are words, also put the words and the tokens
+ * of each word. */
 static void put_reading(struct json_writer *json, const struct tokenized *tokenized,
                         const char *const names[3])
 {
@@ -152,8 +152,7 @@ static void put_input(struct json_writer *json, const char *name, const char *di
     json_put_close(json, '}');
 }
 
-/* Find the model of a report in the provenance; NULL: no model there has the report's model
- * name. */
+/* Find the model in the provenance that has the name of the report's model; NULL: there is none. */
 static const struct model_hash *find_model(const struct report *report,
                                            const struct provenance *provenance)
 {

@@ -103,7 +103,8 @@ enum { FIGURE_MARKS_MAX = 64 };
 /* Options of figures for print. */
 struct figure_form {
     double width; /* width in points; 0: natural width, up to two columns of a paper */
-    /* font size in points, smaller for numbers in small cells; 0: depends on the kind of text */
+    /* font size in points; numbers in small cells get a smaller one; 0: each kind of text has its
+     * default size */
     double font_size;
     const char *font;         /* font family; NULL: sans serif */
     long long dpi;            /* resolution of PNG in dots per inch; 0: default */
@@ -157,10 +158,11 @@ struct venue {
 extern const struct venue venue_rows[];
 extern const size_t venue_count;
 
-/* The options of a style as text; NULL: not given. The range may be LOW:HIGH. The width is like
- * 3.25in, 8.25cm, 82.5mm or 234pt, or a venue; it sets the font size to 7 points unless
- * form.font_size is set. Panel labels are a, A or 1, also with text around, such as (a). Tokens are
- * like 3-12, or 3. Marks are lists like 4:2, 0:4:2 (layer 0) and 0.1:4:2 (layer 0, head 1). */
+/* The options of a style as text; NULL: not given. The range may be LOW:HIGH. The width is a
+ * length (3.25in, 8.25cm, 82.5mm, 234pt) or the name of a venue; it sets the font size to 7 points
+ * unless form.font_size is set. Panel labels are a, A or 1, alone or inside other characters: (a).
+ * Tokens are a range such as 3-12, or one number. Each of `marks` is a list of cells: 4:2 (row 4,
+ * column 2), 0:4:2 (in layer 0) or 0.1:4:2 (in layer 0, head 1). */
 struct style_words {
     /* "talk": heat, triangle, no title and 12 points, unless other options are given */
     const char *preset;
@@ -186,8 +188,8 @@ static inline bool style_has_bounds(const struct style *style)
 
 enum { PANEL_LABEL_BYTES = 24 };
 
-/* Write the label of panel number `panel`: with labels like "(a)", (a), (b), …, (z), (aa), (ab).
- * Returns `label`. */
+/* Write the label of panel number `panel`, from 0. If form->panel_labels is "(a)", the labels are
+ * (a), (b), …, (z), (aa), (ab), …. Returns `label`. */
 const char *figure_form_label(char label[PANEL_LABEL_BYTES], const struct figure_form *form,
                               size_t panel);
 

@@ -28,8 +28,8 @@ static struct safetensors_tensor *name_tensors(const struct writer *writer, stru
     const struct report *report = writer->report;
     size_t count = report->array_count;
     bool stacked = writer->report->identity.stacked;
-    bool of_site = count && !report->arrays->name; /* the arrays belong to sites, as with --show */
-    /* the stack has one site in several layers, all of one shape */
+    bool of_site = count && !report->arrays->name; /* the arrays belong to sites */
+    /* true if the reports are stacked, and their arrays are one site in layers of the same shape */
     bool of_layers = stacked && count;
     for (size_t i = 0; i < count; i++) {
         const struct array *first = report->arrays, *other = &first[i];

@@ -95,7 +95,7 @@ enum piece {
     PIECE_TITLE,    /* title of a table with its working; has a number */
     PIECE_FORMULA,  /* formula of a table with its working */
     PIECE_NOTE,     /* note of a table with its working; contains symbols */
-    PIECE_WORKED,   /* formula of a table's working with the numbers of a row */
+    PIECE_WORKED,   /* formula with the numbers of one row, below a table with its working */
     PIECES,
 };
 
@@ -120,9 +120,9 @@ struct markup {
     void (*title)(struct buf *out, const struct grid_slot *slot);
 };
 
-/* The functions of a format for people. A fact has a name, `quoted`, which is a value or a text of
- * the input ("": none), and further words. Without `begin` and `chapter`, titles and facts are
- * passed to `piece` and `fact`. */
+/* The functions of a format for people. `fact` writes the name of a fact, then `quoted`, a value or
+ * a text of the input ("": none), then further `words`. If `begin` or `chapter` is NULL, titles and
+ * facts are passed to `piece` and `fact`. */
 struct document_format {
     void (*piece)(struct document *, enum piece, const char *text);
     void (*fact)(struct document *, const char *name, const char *quoted, const char *words);
