@@ -281,8 +281,8 @@ int attn_generate(struct attn_model *model, const struct attn_ids *ids,
  * are the new tokens, its keys are all tokens, and its results equal the results of a run of
  * the whole text, bit for bit. The only exception is MPT, whose biases count keys from the last
  * one: its "masked" scores differ by a constant for each query, and its weights by rounding. After
- * its model is closed, a cache refuses steps. Unsupported (4): models that are not causal or have a source,
- * and texts so long that the rotary embedding changes.
+ * its model is closed, a cache refuses steps. Unsupported (4): models that are not causal or have a
+ * source, and texts so long that the rotary embedding changes.
  *
  *     struct attn_cache *cache = attn_cache_open(model, &error);
  *     if (!cache || attn_step(cache, &prompt, &request, &error) ||

@@ -97,6 +97,7 @@ struct pair_of_tokens {
     struct tried usual, other; /* the prediction at the query, and without the arrow */
     bool predicts;             /* `usual` is known */
     enum finding_kind kind;
+    size_t next; /* number of the next pair with this query, from 1; 0: none */
 };
 
 struct search {
@@ -111,7 +112,7 @@ struct search {
     struct pair_of_tokens *pairs; /* [pair_count] */
     size_t pair_count;
     bool predicts;       /* the model predicts tokens or classes at some rows */
-    bool is_translation; /* only arrows of cross-attention count */
+    bool is_translation; /* arrows are of cross-attention */
     struct trial trial;
     double budget; /* multiplications that are left for trials */
 };
@@ -313,29 +314,39 @@ static int find_maps(struct search *search, const struct selection *selection)
 
 /* --- pairs of tokens -------------------------------------------------------------------------- */
 
+/* The pair of an arrow among the pairs of its query, which begin with number `*first`; a new pair
+ * if there is none yet. */
+static struct pair_of_tokens *pair_of(struct search *search, const struct arrow *arrow,
+                                      size_t *first)
+{
+    struct pair_of_tokens *pairs = search->pairs;
+    for (size_t number = *first; number; number = pairs[number - 1].next)
+        if (pairs[number - 1].named.key == arrow->key)
+            return &pairs[number - 1];
+    struct pair_of_tokens *pair = &pairs[search->pair_count++];
+    pair->named = *arrow;
+    pair->d = NAN;
+    pair->next = *first;
+    *first = search->pair_count;
+    return pair;
+}
+
 /* Join the sorted arrows of each pair of tokens. Arrows of states are joined apart. */
 static int join_pairs(struct search *search)
 {
-    const size_t rows = search->text->count, columns = num_max(rows, search->source->count);
-    struct pair_of_tokens *pairs =
-        arena_alloc(search->arena, search->arrow_count, sizeof *pairs, search->err);
-    size_t *numbers = arena_alloc(search->arena, 2 * rows * columns, sizeof *numbers, search->err);
-    if (!pairs || !numbers)
+    const size_t rows = search->text->count, count = search->arrow_count;
+    size_t *firsts = arena_alloc(search->arena, 2 * rows, sizeof *firsts, search->err);
+    search->pairs = arena_alloc(search->arena, count, sizeof *search->pairs, search->err);
+    if (!search->pairs || !firsts)
         return -1;
-    for (size_t i = 0; i < search->arrow_count; i++) {
+    for (size_t i = 0; i < count; i++) {
         const struct arrow *arrow = &search->arrows[i];
-        const size_t of_state = arrow->map->most > 0;
-        size_t *number = &numbers[(of_state * rows + arrow->query) * columns + arrow->key];
-        if (!*number) { /* 1 and more are the numbers of pairs */
-            *number = ++search->pair_count;
-            pairs[*number - 1].named = *arrow;
-            pairs[*number - 1].d = NAN;
-        }
-        struct pair_of_tokens *pair = &pairs[*number - 1];
+        const bool of_state = arrow->map->most > 0;
+        struct pair_of_tokens *pair =
+            pair_of(search, arrow, &firsts[(of_state ? rows : 0) + arrow->query]);
         if (pair->count < TRIED_MOST)
             pair->arrows[pair->count++] = arrow;
     }
-    search->pairs = pairs;
     return 0;
 }
 

@@ -185,8 +185,8 @@ int weights_share(struct weights *shared, const struct weights *weights,
                   const struct config *config, struct err *err);
 
 /* Replace the parameter at an index by the same one of another model with the same tensors;
- * `others` must outlive `weights`. All parameters of a tensor, and a matrix and its bias, must be taken from the
- * same model. */
+ * `others` must outlive `weights`. All parameters of a tensor, and a matrix and its bias, must be
+ * taken from the same model. */
 void weights_take(struct weights *weights, const struct weights *others, size_t index);
 
 /* weights_matrix: the matrix of a slot, with its bias. weights_norm: a norm, with its shift.
