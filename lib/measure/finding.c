@@ -548,20 +548,18 @@ static int search_all(struct findings *found, struct search *search,
     return err_if(search->err->kind);
 }
 
-/* True if the model predicts tokens, or classes with probabilities that sum to 1. */
-static bool predicts_at_all(const struct finding_plan *plan)
+/* True if the model predicts tokens, or classes with probabilities that sum to 1; false with `err`
+ * if memory ran out. */
+static bool predicts_at_all(const struct finding_plan *plan, struct err *err)
 {
     const struct viewer *viewer = plan->viewer;
     const struct config *config = &viewer->model.config;
     struct arena arena = {0};
-    struct err none = {0};
     struct next_plan next = {.count = 0};
-    int failed = next_tokens_plan(&next, plan->viewer, 1, false, &arena, &none);
+    int failed = next_tokens_plan(&next, plan->viewer, 1, false, &arena, err);
     bool masked = text_has_mask(&plan->pair->text, viewer);
-    bool predicts = !failed && next.count;
-    err_clear(&none);
     arena_release(&arena);
-    return predicts && (viewer->mask < 0 || config_classifies(config) || masked);
+    return !failed && next.count && (viewer->mask < 0 || config_classifies(config) || masked);
 }
 
 static bool is_long(const struct finding_plan *plan, const struct selection *selection)
@@ -582,11 +580,12 @@ int findings_make(struct findings *found, const struct finding_plan *plan, struc
                             .err = err,
                             .text = &plan->pair->text,
                             .source = &plan->pair->source,
-                            .predicts = predicts_at_all(plan)};
+                            .predicts = predicts_at_all(plan, err)};
     *found = (struct findings){.count = 0};
-    int failed = select_maps(&selection, plan->viewer, &own, err);
-    search.is_translation =
-        site_set_has(selection.sites, SITE_OF(BRANCH_CROSS, SITE_WEIGHTS)) && has_encoder(config);
+    int failed = err->kind || select_maps(&selection, plan->viewer, &own, err);
+    search.is_translation = !failed &&
+                            site_set_has(selection.sites, SITE_OF(BRANCH_CROSS, SITE_WEIGHTS)) &&
+                            has_encoder(config);
     search.budget = fmax(plan->products, PASSES_ALLOWED * pass_products(config, tokens));
     found->is_long = !failed && is_long(plan, &selection);
     if (!failed && !found->is_long && !site_set_is_empty(selection.sites)) {
@@ -608,7 +607,7 @@ void findings_add_memory(struct memory *memory, const struct finding_plan *plan)
     struct memory maps = {0}, trials = {0};
     if (!select_maps(&selection, plan->viewer, &arena, &none) && !is_long(plan, &selection)) {
         viewer_add_memory(&maps, plan->viewer, &selection, plan->pair, CAPTURE_ALL);
-        if (predicts_at_all(plan))
+        if (predicts_at_all(plan, &none))
             trial_add_memory(&trials, plan->viewer, plan->pair);
         memory->during =
             fmax(memory->during, maps.held + fmax(maps.during, trials.held + trials.during));
