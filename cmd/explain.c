@@ -175,7 +175,7 @@ static int choose_key(struct explain_run *run, struct err *err)
     return 0;
 }
 
-/* True if neither the head nor its attention is chosen: then a finding may choose them. */
+/* True if no option chooses a layer, a head or a part: then a finding may choose the head. */
 static bool asks_finding(const struct explain_run *run)
 {
     const struct options *options = run->options;
@@ -187,7 +187,8 @@ static struct finding_plan plan_of(struct explain_run *run)
     return (struct finding_plan){&run->session.viewer, run->pair, quick_products};
 }
 
-/* True if a finding has the query and the key that the options name, if they do. */
+/* True if a finding is in attention and, if options name the query or the key, has this query or
+ * key. */
 static bool is_meant(const struct explain_run *run, const struct finding *finding)
 {
     const struct explain_request *request = &run->request;
@@ -200,8 +201,8 @@ static bool is_meant(const struct explain_run *run, const struct finding *findin
             (branch == request->branch && finding->key == request->key));
 }
 
-/* Choose the head of the first finding that has the query and the key of the options and, unless
- * they are given, its query and its key. Without one, the choice is as before. */
+/* Choose the head of the first finding that has the query and the key of the options. A query that
+ * is not given, and the key, become the finding's. If there is no such finding, nothing changes. */
 static int ask_finding(struct explain_run *run, struct err *err)
 {
     const struct finding_plan plan = plan_of(run);
@@ -224,8 +225,8 @@ static int ask_finding(struct explain_run *run, struct err *err)
     return 0;
 }
 
-/* Refuse a request that needs more memory than there is. `searched`: memory of a search before
- * it. */
+/* Refuse a request that needs more memory than there is. `searched`: memory of the search
+ * for findings before it. */
 static int expect_memory(struct explain_run *run, struct memory searched, struct err *err)
 {
     struct memory memory = {0};
@@ -238,7 +239,7 @@ static int expect_memory(struct explain_run *run, struct memory searched, struct
                           err);
 }
 
-/* Choose what the options leave to a finding, if there is enough memory. */
+/* Check the memory and, if the options do not choose the head, let a finding choose it. */
 static int expect_and_ask(struct explain_run *run, struct err *err)
 {
     const struct finding_plan plan = plan_of(run);

@@ -102,8 +102,8 @@ static size_t runs_of(const struct page_state *own)
 /* --- --explain: exact tensors of the heads that a page can explain ---------------------------- */
 
 enum {
-    /* maximum size in bytes of the exact tensors and split scores of all pages of the command,
-     * without --explain */
+    /* Without --explain, a command's pages explain all heads if the exact tensors and split scores
+     * in all pages together have at most this many bytes. */
     DEFAULT_BYTES = 1000000,
     LARGE_BYTES = 10000000, /* size in bytes from which a live page gets a note */
     ORIGINS_MOST = 256,     /* maximum number of scores of a text that are split into parts */
@@ -682,8 +682,8 @@ static int find_next(struct page_run *run, struct err *err)
         next_tokens_of_report(&run->facts.next, &plan, &report, &run->pair->text, run->arena, err));
 }
 
-/* Find the arrows of a text that matter. They are of tokens: a page of words, or a step of the
- * lesson, which has its own marks, has none. */
+/* True if a page shows the findings of its text. A page of words does not, since findings name
+ * tokens, nor does a step of the lesson. */
 static bool has_findings(const struct page_run *run)
 {
     return !run->own->lesson && !run->own->request.derivation.words;

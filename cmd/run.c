@@ -267,8 +267,8 @@ int run_texts(void *state, const struct group *group, struct err *err)
 
 /* --- result ----------------------------------------------------------------------------------- */
 
-/* Below the result, say how to see what the default output leaves out, to a person at a
- * terminal. */
+/* If standard error is a terminal, print a note on options that show more than the default
+ * output. */
 static void note_rest(struct driver *driver)
 {
     const struct config *config = &driver->session.viewer.model.config;

@@ -53,7 +53,7 @@ bool run_shows_finding(const struct options *options);
  * show. */
 bool run_finds(const struct request *request, const struct driver *driver);
 
-/* Raise the memory of a job from what its usual result needs to what run_finding needs. */
+/* Raise the memory of a job, if run_finding needs more than the usual result. */
 void run_finding_add_memory(struct driver *driver, struct job *job);
 
 /* Run the jobs of a group: each result has the sentences about its text, and the weights and
@@ -61,8 +61,8 @@ void run_finding_add_memory(struct driver *driver, struct job *job);
  * are shown if they fit into 100 lines, the head of the finding first, else that head alone. */
 int run_finding(const struct run_state *own, const struct group *group, struct err *err);
 
-/* --caption finding: check that it fits the format and other options; add the memory of a job; put
- * the sentences about each text below its figure. */
+/* For --caption finding: run_caption_prepare refuses formats and options that do not fit;
+ * run_caption_add_memory adds the memory of a job; run_caption sets the captions of the reports. */
 int run_caption_prepare(const struct driver *driver, struct err *err);
 void run_caption_add_memory(struct driver *driver, struct job *job);
 int run_caption(const struct group *group, struct err *err);

@@ -1,5 +1,5 @@
-/* run_finding.c: the finding of each text: as sentences above the usual text, or as the table of
- * --show finding. */
+/* run_finding.c: the findings of each text: as sentences above the usual result, as the caption of
+ * a figure, or as the table of --show finding. */
 #include "measure/finding.h"
 
 #include <math.h>
@@ -30,7 +30,7 @@ bool run_finds(const struct request *request, const struct driver *driver)
                               "key words mean stats hide-first gradient normalize bits");
 }
 
-/* The weights and context vectors of the attention, or of the states, that a finding is of. */
+/* Return the sites of the weights, or states, and of the context vectors in a finding's branch. */
 static struct site_set sites_of(const struct finding *finding, const struct config *config)
 {
     const enum site_branch branch = site_branch(finding->map);
@@ -59,7 +59,7 @@ void run_finding_add_memory(struct driver *driver, struct job *job)
     memory->during = fmax(memory->during, searched.held + searched.during - memory->held);
 }
 
-/* Move the matrix of a head, [cells], to the front of the matrices of an array. */
+/* Move matrix number `at`, of `cells` floats, to the front of the matrices. */
 static int move_first(float *matrices, size_t at, size_t cells, struct err *err)
 {
     float *first = heap_alloc(cells, sizeof *first, err);
@@ -72,7 +72,7 @@ static int move_first(float *matrices, size_t at, size_t cells, struct err *err)
     return 0;
 }
 
-/* Move a head of a captured array, whose memory is the group's, to the front. */
+/* Make `head` the first head of a captured array; an array without this head does not change. */
 static int put_first(struct array *array, size_t head, struct arena *arena, struct err *err)
 {
     const size_t count = array->heads.size;
@@ -93,7 +93,7 @@ static int put_first(struct array *array, size_t head, struct arena *arena, stru
          move_first((float *)array->visible, at, array->visible_step, err)));
 }
 
-/* Count the lines of a result as text. */
+/* Count the lines that a report has in the output format. */
 static int count_lines(size_t *count, const struct driver *driver, const struct report *report,
                        struct err *err)
 {
@@ -110,7 +110,8 @@ static int count_lines(size_t *count, const struct driver *driver, const struct 
     return err_if(failed);
 }
 
-/* Leave only the first head of each array, if the result with all heads has too many lines. */
+/* If the result has more than LINES_MOST lines, keep only the first head of each array; with
+ * --full, keep all heads. */
 static int shorten(struct report *report, const struct driver *driver, struct err *err)
 {
     struct array *arrays = (struct array *)report->arrays;
@@ -125,7 +126,8 @@ static int shorten(struct report *report, const struct driver *driver, struct er
     return 0;
 }
 
-/* Capture the tensors of the finding's layer or, without a finding, the usual ones. */
+/* Capture the tensors of the first finding's layer or, if there is no finding, the tensors that the
+ * request selects. */
 static int capture(struct job *job, const struct run_state *own, const struct group *group,
                    const struct findings *found, struct err *err)
 {

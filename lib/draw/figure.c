@@ -341,7 +341,7 @@ static int plan_lists(struct figure *figure, const struct report *report, struct
     return 0;
 }
 
-/* Break the caption of a report into lines, each sentence from a new line, below all else. */
+/* Break the caption of a report into lines that fit the figure. Each sentence begins a new line. */
 static int place_caption(struct figure *figure, const char *caption, struct arena *arena,
                          struct err *err)
 {

@@ -15,8 +15,8 @@
 enum {
     /* maximum number of lines of the title; the last line ends with "…" if the title is longer */
     FIGURE_TITLE_LINES = 3,
-    FIGURE_CAPTION_LINES = 12, /* most lines of the caption, which end as the title does */
-    FIGURE_LISTS = 4,          /* most lists of tokens below the sections */
+    FIGURE_CAPTION_LINES = 12, /* maximum number of lines of the caption; more are left out */
+    FIGURE_LISTS = 4,          /* maximum number of lists of tokens below the sections */
     /* most lines of all lists together; a list that would exceed this is omitted */
     FIGURE_LISTED = 256,
 };
@@ -35,7 +35,7 @@ struct figure {
     const char *listed[FIGURE_LISTED];
     size_t list_count, listed_count, listed_down;
     double listed_width; /* width of a column of `listed`, without the gap */
-    const char *caption_lines[FIGURE_CAPTION_LINES]; /* the caption below all, in lines */
+    const char *caption_lines[FIGURE_CAPTION_LINES]; /* below sections and lists */
     size_t caption_count;
     double margin;
     const struct figure_form *form;

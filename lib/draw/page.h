@@ -94,7 +94,7 @@ struct page_facts {
     size_t feature_count; /* number of dictionaries */
 
     const struct next_tokens *next;
-    const struct findings *findings; /* the arrows that matter, of tokens; NULL: not searched */
+    const struct findings *findings; /* findings of the text; NULL: not searched */
     /* Without each head, or without each key, the probability of the token that is most likely at
      * the position that the page first shows (measure/logit_lens.h); NULL: unknown. */
     const float *without_heads, *without_keys;
@@ -145,8 +145,8 @@ void page_origin_put(struct stream *out, const struct page_origin *origin);
  *      "without": "␣is", "without_probability": 0.99877}],
  *      "predicts": {"row": 4, "token": "␣are", "probability": 0.99995}}
  *
- * The first finding is the headline. Left out are "predicts" and "token" with its probability where
- * the model predicts nothing, and "d" and "without" with its probability where no cut was tried. */
+ * The first finding is the headline. "predicts", and "token" with its probability, are left out if
+ * the prediction is not known; "d", and "without" with its probability, if no cut was tried. */
 void page_findings_put(struct stream *out, const struct findings *findings);
 
 /* Count the numbers of a report's tensors that a page contains. */

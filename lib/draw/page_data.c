@@ -604,7 +604,7 @@ static void put_guess(struct json_writer *json, const char *token, const char *p
     json_put_float(json, probability, (float)guess->probability);
 }
 
-/* Write the findings of a text and, apart from them, the prediction that is told with the first. */
+/* Write the findings of a text, and the prediction that is told with the first finding. */
 static void put_findings(struct json_writer *json, const struct findings *findings)
 {
     static const char *const kinds[FINDING_KINDS] = {"acts", "looks"};

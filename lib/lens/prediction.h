@@ -39,14 +39,15 @@ struct roles {
     size_t count;
 };
 
-/* A finding: an arrow from a query to a key in a head that stands out of a text. */
+/* Kinds of findings. A finding is an arrow, from a query to a key in a head, that matters in a text
+ * (measure/finding.h). */
 enum finding_kind {
     FINDING_ACTS,  /* the prediction at the query depends on the arrow */
     FINDING_LOOKS, /* the weight is far above what habit and nearness of the head explain */
     FINDING_KINDS
 };
 
-/* A token that a model predicts, as probability and label; a label without text: unknown. */
+/* A token or class that a model predicts. If the text of the label is NULL, it is not known. */
 struct guess {
     uint32_t id;
     struct label token;
@@ -57,12 +58,12 @@ struct finding {
     enum finding_kind kind;
     enum site map; /* site of the weights, or of the map of a layer that keeps a state */
     size_t layer, head, query, key;
-    double weight; /* of a state: the share of the cell in its row */
+    double weight; /* attention weight; for a state: share of the cell in its row */
     double s;      /* bits by which the weight exceeds what habit and nearness explain */
     double d;      /* bits that the prediction loses without the arrow in all heads; NaN: unknown */
-    struct guess says;    /* the most likely token at the query; NULL text: the row predicts none */
-    struct guess without; /* the most likely token without the arrow; NULL text: not tried */
-    double falls_to; /* probability of the token of `says` without the arrow, if it was tried */
+    struct guess says;    /* the most likely token at the query; NULL text: not known */
+    struct guess without; /* the most likely token without the arrow; NULL text: not known */
+    double falls_to;      /* probability of the token `says` without the arrow, unless `d` is NaN */
 };
 
 enum { FINDINGS_MOST = 4 };
@@ -70,7 +71,7 @@ enum { FINDINGS_MOST = 4 };
 struct findings {
     struct finding items[FINDINGS_MOST]; /* [count] the first one is the headline */
     size_t count;
-    size_t row;        /* the position whose prediction is told with the headline */
-    struct guess says; /* the most likely token there; NULL text: the model predicts none */
+    size_t row;        /* index of the token at which `says` is predicted */
+    struct guess says; /* the most likely token at `row`; NULL text: not known */
     bool is_long;      /* the text is too long to be searched: there are no findings */
 };

@@ -22,7 +22,7 @@ void live_close(struct live *live);
 
 /* Change the attention of the requests that follow. `scale`: a value of --scale, such as "none";
  * "": the scale of the model. `without`: a value of --without, such as "mask,positions"; "": the
- * model keeps all its parts. What does not fit the model is refused, and nothing changes. */
+ * model keeps all its parts. A value that does not fit the model is refused, without a change. */
 int live_switch(struct live *live, const char *scale, const char *without, struct err *err);
 
 struct live_request {
@@ -59,7 +59,7 @@ int live_write_knockout(struct live *live, struct stream *out, const struct live
                         bool of_source, size_t key, struct err *err);
 
 /* Write the findings of the request's text, with its edits and its temperature, as JSON
- * (page_findings_put). `products`: most multiplications for trying arrows. */
+ * (page_findings_put). `products`: as in struct finding_plan. */
 int live_write_findings(struct live *live, struct stream *out, const struct live_request *request,
                         double products, struct err *err);
 

@@ -13,21 +13,21 @@
 #include "model/layer.h"
 #include "model/points.h"
 
-/* The bounds of the rule, as finding.h says. */
+/* Thresholds of the rule in finding.h: of the weight, of S and D, and of the probability p. */
 static const double WEIGHT_LEAST = 0.3;
 static const double S_ACTS = 0.25, S_LOOKS = 1;
 static const double D_LEAST = 0.15, SHARE_LEAST = 0.1;
 static const double BASE_LEAST = 1e-4;
-static const double NEARLY = 0.9; /* part of the largest S that counts as nearly as large */
+static const double NEARLY = 0.9; /* an S of at least this share of the largest S counts as equal */
 
 enum {
-    TRIED_MOST = 6,         /* most pairs of tokens, and most heads, that are tried */
-    CELLS_MOST = 1 << 24,   /* most cells of all maps: a longer text is not searched */
-    PASSES_ALLOWED = 2,     /* passes of the text that trying arrows may cost in any case */
-    FEWEST_SEEN = 2,        /* fewest keys of a row that can stand out */
-    NEIGHBOURS = 2,         /* tokens at a smaller distance are neighbours */
-    PRODUCTS_OF_LAYER = 12, /* multiplications of a layer and token, over the width's square */
-    ARROWS_ROOM = 64,       /* arrows for which a list has room at first */
+    TRIED_MOST = 6,         /* maximum number of token pairs, and of heads of a pair, to cut */
+    CELLS_MOST = 1 << 24,   /* maximum number of cells of all maps that are searched */
+    PASSES_ALLOWED = 2,     /* passes that are allowed, even if plan->products is less */
+    FEWEST_SEEN = 2,        /* a row with fewer visible keys has no findings */
+    NEIGHBOURS = 2,         /* tokens at less than this distance are neighbours */
+    PRODUCTS_OF_LAYER = 12, /* multiplications of a layer for a token, divided by width² */
+    ARROWS_ROOM = 64,       /* initial size of the list of arrows */
 };
 
 static const double LN_2 = 0.693147180559945309417;
@@ -77,27 +77,27 @@ struct map {
     enum site site;
     size_t layer, head;
     const struct label *keys; /* labels of the tokens of the keys */
-    bool is_cross;            /* the keys are of the source */
-    double most;              /* largest |cell| of all states; 0: the map is of weights */
+    bool is_cross;            /* the keys are tokens of the source */
+    double most;              /* largest |cell| of all states; 0: the map has attention weights */
 };
 
 struct arrow {
     const struct map *map;
     size_t query, key;
     double weight, s;
-    size_t order; /* number of the arrow in the order of maps, queries and keys */
+    size_t order; /* index of the arrow, in the order of maps, queries and keys */
 };
 
 /* The arrows of several heads between two tokens. */
 struct pair_of_tokens {
     const struct arrow *arrows[TRIED_MOST]; /* [count] the largest S first */
     size_t count;
-    struct arrow named;        /* the arrow of the head that is named */
-    double d;                  /* NaN: not tried */
-    struct tried usual, other; /* the prediction at the query, and without the arrow */
-    bool predicts;             /* `usual` is known */
+    struct arrow named;        /* the arrow in the head that the finding names */
+    double d;                  /* D of finding.h; NaN: not measured */
+    struct tried usual, other; /* the prediction at the query with and without the arrow */
+    bool predicts;             /* true if `usual` is known */
     enum finding_kind kind;
-    size_t next; /* number of the next pair with this query, from 1; 0: none */
+    size_t next; /* number of the next pair with this query, from 1; 0: this is the last */
 };
 
 struct search {
@@ -111,10 +111,10 @@ struct search {
     size_t arrow_count, arrow_room;
     struct pair_of_tokens *pairs; /* [pair_count] */
     size_t pair_count;
-    bool predicts;       /* the model predicts tokens or classes at some rows */
-    bool is_translation; /* arrows are of cross-attention */
+    bool predicts;       /* true if the model predicts tokens or classes at some rows */
+    bool is_translation; /* true if the arrows are in cross-attention */
     struct trial trial;
-    double budget; /* multiplications that are left for trials */
+    double budget; /* number of multiplications that trials may still use */
 };
 
 static double cell_of(const struct map *map, size_t query, size_t key)
@@ -127,8 +127,8 @@ static bool sees(const struct map *map, size_t query, size_t key)
     return !sheet_hides(&map->sheet, query, key);
 }
 
-/* The divisor of the weights of a row: 1 or, for a state, whose rows may be nearly empty, the
- * larger of the row's sum and the largest cell of all heads. */
+/* Return the number by which a row's cells are divided: 1 or, for a state, whose rows may be nearly
+ * empty, the larger of the sum of |cell| over the row and the largest |cell| of all heads. */
 static double divisor_of(const struct map *map, size_t query)
 {
     double sum = 0;
@@ -146,8 +146,7 @@ static double weight_of(const struct map *map, size_t query, size_t key)
     return map->most > 0 ? fabs(cell) / divisor_of(map, query) : cell;
 }
 
-/* The distance of a key from its query; in cross-attention, from the diagonal of the map, where row
- * q predicts token q + 1. */
+/* Return the distance of a key from its query; in cross-attention, from the diagonal of the map. */
 static double distance(const struct map *map, size_t query, size_t key)
 {
     const struct sheet *sheet = &map->sheet;
@@ -166,7 +165,8 @@ static double mean_of(struct mean mean)
     return mean.count ? mean.sum / (double)mean.count : 0;
 }
 
-/* The weight that habit and nearness explain. `near`: the sum of 1 / (1 + d) over the row. */
+/* Return b of finding.h: the weight that habit and nearness explain. `near`: the sum of 1 / (1 + d)
+ * over the row. */
 static double base_of(const struct map *map, size_t query, size_t key, double near)
 {
     struct mean column = {0}, alike = {0};
@@ -205,7 +205,7 @@ static int add_arrow(struct search *search, struct arrow arrow)
     return 0;
 }
 
-/* True for the queries of the rule. */
+/* True if the rule in finding.h allows the row as a query. */
 static bool is_query(const struct search *search, const struct map *map, size_t query)
 {
     const struct viewer *viewer = search->plan->viewer;
@@ -222,7 +222,7 @@ static bool is_query(const struct search *search, const struct map *map, size_t 
                : !token_is_mark(&text->labels[query]);
 }
 
-/* Add the arrows of a row that are surprising. */
+/* Add the arrows of a row whose surprise S is at least S_ACTS. */
 static int add_row(struct search *search, const struct map *map, size_t query)
 {
     double near = 0;
@@ -244,7 +244,7 @@ static int add_row(struct search *search, const struct map *map, size_t query)
     return 0;
 }
 
-/* Order arrows by S, the largest first; of equal ones, the first in the order of maps. */
+/* Order arrows by S, the largest first; arrows with equal S by `order`. */
 static int compare_arrows(const void *one, const void *other)
 {
     const struct arrow *a = one, *b = other;
@@ -255,8 +255,8 @@ static int compare_arrows(const void *one, const void *other)
 
 /* --- the maps of a text ----------------------------------------------------------------------- */
 
-/* The sites of the maps whose arrows are told: of a translation cross-attention, else
- * self-attention and states. Channels of a mixer are no heads. */
+/* Return the sites of the maps that are searched: cross-attention or, if the model has none,
+ * self-attention; and states, unless each channel of the mixer is a head. */
 static struct site_set sites_of_maps(const struct config *config)
 {
     const enum site cross = SITE_OF(BRANCH_CROSS, SITE_WEIGHTS);
@@ -279,7 +279,7 @@ static int select_maps(struct selection *selection, const struct viewer *viewer,
     return selection_layers(selection, NULL, config, arena, err);
 }
 
-/* Capture the maps of all heads, with the largest cell of the states. */
+/* Capture the maps of all heads, and find the largest |cell| of all states. */
 static int find_maps(struct search *search, const struct selection *selection)
 {
     const struct finding_plan *plan = search->plan;
@@ -314,8 +314,8 @@ static int find_maps(struct search *search, const struct selection *selection)
 
 /* --- pairs of tokens -------------------------------------------------------------------------- */
 
-/* The pair of an arrow among the pairs of its query, which begin with number `*first`; a new pair
- * if there is none yet. */
+/* Return the pair with the arrow's key from the list of pairs that begins with number `*first`; if
+ * the list lacks it, put a new pair in front. */
 static struct pair_of_tokens *pair_of(struct search *search, const struct arrow *arrow,
                                       size_t *first)
 {
@@ -331,7 +331,8 @@ static struct pair_of_tokens *pair_of(struct search *search, const struct arrow 
     return pair;
 }
 
-/* Join the sorted arrows of each pair of tokens. Arrows of states are joined apart. */
+/* Collect the sorted arrows of all heads in pairs of a query and a key. Arrows of states are in
+ * pairs separate from arrows of attention. */
 static int join_pairs(struct search *search)
 {
     const size_t rows = search->text->count, count = search->arrow_count;
@@ -350,8 +351,8 @@ static int join_pairs(struct search *search)
     return 0;
 }
 
-/* Run a trial, if multiplications are left for it; false: none are, or the model does not support
- * the edit, or the trial failed with the search's `err`. */
+/* Run a trial if search->budget allows it. Returns false if it does not, if the model does not
+ * support the edit, or if the trial failed with search->err. */
 static bool try_one(struct tried *found, struct search *search, size_t position,
                     struct arrow_cut *cut, long long target)
 {
@@ -372,13 +373,13 @@ static bool try_one(struct tried *found, struct search *search, size_t position,
     return false;
 }
 
-/* Bits that the prediction of a pair loses in a trial. */
+/* Return how many bits of log-probability the pair's predicted token loses in a trial. */
 static double bits_lost(const struct pair_of_tokens *pair, const struct tried *other)
 {
     return ((double)pair->usual.target - (double)other->target) / LN_2;
 }
 
-/* Find the prediction at the query of a pair and, without the arrow, the one in its place. */
+/* Find the prediction at the query of a pair, with and without the arrow. */
 static void try_pair(struct search *search, struct pair_of_tokens *pair)
 {
     const struct config *config = &search->plan->viewer->model.config;
@@ -397,7 +398,7 @@ static void try_pair(struct search *search, struct pair_of_tokens *pair)
         pair->d = bits_lost(pair, &pair->other);
 }
 
-/* Name the head whose arrow alone, if it is cut, costs most. */
+/* Set pair->named to the arrow in the head where a cut in this head alone costs the most bits. */
 static void name_head(struct search *search, struct pair_of_tokens *pair)
 {
     double most = -INFINITY;
@@ -417,7 +418,7 @@ static void name_head(struct search *search, struct pair_of_tokens *pair)
     }
 }
 
-/* Set the kind of a pair: it acts, or it looks. Returns false if it does neither. */
+/* Set the kind of a pair, FINDING_ACTS or FINDING_LOOKS. Returns false if it is not a finding. */
 static bool tells(const struct search *search, struct pair_of_tokens *pair)
 {
     const struct arrow *arrow = &pair->named;
@@ -429,15 +430,17 @@ static bool tells(const struct search *search, struct pair_of_tokens *pair)
     return acts || (arrow->s >= S_LOOKS && words);
 }
 
-/* The rank of a pair: those that act come first, by D · S, then those that look, by S. */
+/* Return the rank of a pair. Pairs that act rank above pairs that look. Pairs that act rank by
+ * D · S, pairs that look by S. */
 static double rank_of(const struct pair_of_tokens *pair)
 {
     enum { ABOVE_ALL = 10000 };
     return pair->kind == FINDING_ACTS ? ABOVE_ALL + pair->d * pair->named.s : pair->named.s;
 }
 
-/* Of the pairs that tell something, put those that are told first in their order: the largest rank
- * first; of pairs that only look, the latest query of those nearly as surprising as the first. */
+/* Remove the pairs that are no findings, and sort the others, the largest rank first. If the first
+ * pair only looks, put the pair with the latest query first, among the pairs with nearly as large
+ * an S. */
 static void order_pairs(struct search *search)
 {
     struct pair_of_tokens *pairs = search->pairs;
@@ -495,7 +498,7 @@ static struct finding finding_of(const struct search *search, const struct pair_
     return finding;
 }
 
-/* True if an earlier finding is of the same head. */
+/* True if an earlier finding names the head of the arrow. */
 static bool has_head(const struct findings *found, const struct arrow *arrow)
 {
     for (size_t i = 0; i < found->count; i++) {
@@ -507,7 +510,8 @@ static bool has_head(const struct findings *found, const struct arrow *arrow)
     return false;
 }
 
-/* Find the prediction that is told: at the query of the headline, else where a page opens. */
+/* Find the prediction at the query of the headline or, if this is not known, at the token that
+ * tokenized_opening chooses. */
 static void find_prediction(struct findings *found, struct search *search, struct arena *arena)
 {
     const struct viewer *viewer = search->plan->viewer;
@@ -548,8 +552,8 @@ static int search_all(struct findings *found, struct search *search,
     return err_if(search->err->kind);
 }
 
-/* True if the model predicts tokens, or classes with probabilities that sum to 1; false with `err`
- * if memory ran out. */
+/* True if the model predicts tokens, or classes with probabilities that sum to 1. A masked model
+ * predicts only if the text has a mask. Returns false with `err` if memory ran out. */
 static bool predicts_at_all(const struct finding_plan *plan, struct err *err)
 {
     const struct viewer *viewer = plan->viewer;
@@ -590,7 +594,7 @@ int findings_make(struct findings *found, const struct finding_plan *plan, struc
     found->is_long = !failed && is_long(plan, &selection);
     if (!failed && !found->is_long && !site_set_is_empty(selection.sites)) {
         trial_open(&search.trial, plan->viewer, plan->pair, 0);
-        if (search.trial.is_cached) /* the tokens before the position run once */
+        if (search.trial.is_cached) /* one pass over the tokens before it fills the cache */
             search.budget -= pass_products(config, tokens);
         failed = search_all(found, &search, &selection, arena);
         trial_close(&search.trial);

@@ -21,7 +21,7 @@ const char *share_text(char text[SHARE_BYTES], double share)
 
 /* --- sentences -------------------------------------------------------------------------------- */
 
-/* The data of the sentences, and the text so far. */
+/* Data for the sentences, and the text that is written so far (`out`). */
 struct telling {
     const struct findings *found;
     const struct viewer *viewer;
@@ -42,7 +42,7 @@ static const char *quoted(const struct telling *telling, const struct label *lab
     return text ? text : "";
 }
 
-/* A share, valid as long as the arena; "" with `err`. */
+/* Return share_text of a share, in the arena; "" with `err`. */
 static const char *share(const struct telling *telling, double share)
 {
     char digits[SHARE_BYTES];
@@ -67,12 +67,12 @@ static const char *key_of(const struct telling *telling, const struct finding *o
     return quoted(telling, &keys->labels[one->key]);
 }
 
-/* The prediction, or that there is none. */
+/* Tell the prediction and its probability; nothing if the prediction is not known. */
 static void tell_prediction(const struct telling *telling)
 {
     const struct findings *found = telling->found;
     const struct config *config = &telling->viewer->model.config;
-    enum { UNSURE = 10 }; /* in percent */
+    enum { UNSURE = 10 }; /* below this probability, in percent, the sentence says "not sure" */
     const bool sure = 100 * found->says.probability >= UNSURE;
     if (!found->says.token.text)
         return;
@@ -205,13 +205,13 @@ const char *findings_words(const struct findings *found, const struct viewer *vi
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-/* A label whose form for data has the number of its token. */
+/* Return a copy of a label, with the exact form in place of the plain one. */
 static struct label numbered(const struct label *label)
 {
     return (struct label){label->text, label->exact, label->exact};
 }
 
-/* An unknown token: an empty cell, which is missing in data. */
+/* The label of an unknown token: its cell is empty. */
 static const struct label unknown = {.text = "", .exact = ""};
 
 static struct label token_of(const struct guess *guess)
@@ -223,7 +223,7 @@ int findings_table(struct table *table, const struct findings *found,
                    const struct text_with_source *pair, struct arena *arena, struct err *err)
 {
     const double nan = (double)NAN;
-    const size_t count = found->count ? found->count : 1; /* none: a row of the prediction alone */
+    const size_t count = found->count ? found->count : 1; /* no findings: 1 row, the prediction */
     struct table_rows rows = {.most = count, .arena = arena, .err = err};
     for (size_t i = 0; i < count && !err->kind; i++, rows_next(&rows)) {
         const struct finding *one = i < found->count ? &found->items[i] : NULL;

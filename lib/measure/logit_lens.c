@@ -498,7 +498,7 @@ static int try_head(struct tried *found, struct trial *trial, size_t index, long
     return trial_run(found, trial, &edit, target, err);
 }
 
-/* True if the position attends to key number `index` of the source and then the text. */
+/* True if the position attends to key `index`, counting the source's tokens, then the text's. */
 static bool sees_key(const struct trial *trial, size_t index)
 {
     const struct viewer *viewer = trial->viewer;
@@ -511,7 +511,7 @@ static bool sees_key(const struct trial *trial, size_t index)
            (key < trial->position || sees_later);
 }
 
-/* Run a trial without a key that the position sees. */
+/* Run a trial in which the position cannot attend to a key that it otherwise sees. */
 static int try_key(struct tried *found, struct trial *trial, size_t index, long long target,
                    struct err *err)
 {

@@ -108,8 +108,9 @@ struct patch_sweep {
 
     /* Copies of the base text in a pass, each with the patch of one column. */
     size_t layer;
-    size_t count, *columns, *firsts; /* [most] `columns`: a copy's column; `firsts`: its first token
-                                      * that changes */
+    size_t count, *columns, *firsts; /* [most] for each copy of the text: `columns`: column of the
+                                      * result that its patch fills; `firsts`: index of the first
+                                      * token that it runs */
     struct cache *copies;            /* [most] keys and values of the tokens before each copy's
                                       * first token */
     struct edit_donor *received;     /* [most, receivers] inputs of the receivers of paths */

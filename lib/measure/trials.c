@@ -37,8 +37,8 @@ const struct edit *arrow_edit(struct arrow_cut *cut)
 
 /* --- trials ----------------------------------------------------------------------------------- */
 
-/* True if the tokens before a position have the same numbers in a cache: nothing after them and no
- * edit changes them. */
+/* True if a cache can hold the tokens before the position: the model supports a cache and predicts
+ * tokens, and the viewer has no edits. */
 static bool can_cache(const struct viewer *viewer)
 {
     const struct config *config = &viewer->model.config;
@@ -59,7 +59,7 @@ void trial_open(struct trial *trial, struct viewer *viewer, const struct text_wi
         .viewer = viewer, .pair = pair, .position = position, .is_cached = can_cache(viewer)};
     if (!trial->is_cached)
         return;
-    cache_init(&trial->cache, config, &none); /* can_cache has seen that it succeeds */
+    cache_init(&trial->cache, config, &none); /* does not fail: can_cache has tried it */
     if (has_encoder(config))
         cache_init_source(&trial->source_cache, config);
 }
@@ -78,7 +78,7 @@ size_t trial_tokens(const struct trial *trial)
     return trial->is_cached ? 1 : trial->pair->text.count + trial->pair->source.count;
 }
 
-/* The logits of a pass, on their way to a result. */
+/* Context of read_logits. */
 struct reading {
     struct tried *found;
     long long target;
@@ -101,7 +101,8 @@ static int read_logits(void *context, const struct announcement *announced, stru
     return 0;
 }
 
-/* Run the tokens from the end of the cache up to before `end`, up to the logits of the last one. */
+/* Run the tokens from the first that is not in the cache to token `end` - 1, and read the logits of
+ * the last one. */
 static int run_cached(struct tried *found, struct trial *trial, size_t end, long long target,
                       struct err *err)
 {
@@ -122,8 +123,8 @@ static int run_cached(struct tried *found, struct trial *trial, size_t end, long
     return viewer_run(trial->viewer, &logits, &texts, tap, err);
 }
 
-/* Fill the cache with the tokens before the position. States of mixers go back by one pass at
- * most: then all tokens run again. */
+/* Make the cache hold exactly the tokens before the position. The state of a mixer can only return
+ * to the start of the last pass; for an earlier position, all tokens run again. */
 static int fill_cache(struct trial *trial, struct err *err)
 {
     struct cache *cache = &trial->cache;
@@ -134,7 +135,7 @@ static int fill_cache(struct trial *trial, struct err *err)
     return cache->count < before ? run_cached(&unused, trial, before, -1, err) : 0;
 }
 
-/* Run the whole text. */
+/* Run the text without a cache. */
 static int run_whole(struct tried *found, struct trial *trial, long long target, struct err *err)
 {
     const struct config *config = &trial->viewer->model.config;
@@ -162,7 +163,7 @@ int trial_run(struct tried *found, struct trial *trial, const struct edit *edit,
     struct viewer *viewer = trial->viewer;
     const struct edits *before = viewer->edits;
     const size_t count = before ? before->count : 0;
-    const bool in_row = !edit || edit->tokens.count; /* an edit without tokens is of all rows */
+    const bool in_row = !edit || edit->tokens.count; /* no tokens: all rows are edited */
     arena_clear(&trial->arena);
     struct edit *items = arena_room(&trial->arena, count + 1, sizeof *items, err);
     struct edits edits = before ? *before : (struct edits){0};

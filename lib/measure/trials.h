@@ -1,5 +1,5 @@
-/* trials.h: the prediction at one position of a text, again and again, each time with another edit
- * of the pass.
+/* trials.h: the predictions at one position of a text in several passes, each with a different
+ * edit.
  *
  *     struct trial trial;
  *     struct tried usual, other;
@@ -17,8 +17,8 @@
 #include "pass/cache.h"
 #include "pass/sampler.h"
 
-/* A text and the position of its prediction. A model that reads from left to right keeps the tokens
- * before the position in a cache, so that an edit of the position's row runs one token. */
+/* A text and the position of its prediction. If `is_cached`, the keys and values of
+ * the tokens before the position are in a cache: an edit of the position's row runs one token. */
 struct trial {
     struct viewer *viewer;
     const struct text_with_source *pair;
@@ -33,35 +33,37 @@ struct tried {
     float target;       /* log-probability of the target or, without a target, of `best` */
 };
 
-/* Begin trials of a text, which is borrowed. Nothing runs yet. */
+/* Begin trials of a text, which must stay valid until trial_close. Nothing runs yet. */
 void trial_open(struct trial *trial, struct viewer *viewer, const struct text_with_source *pair,
                 size_t position);
 void trial_close(struct trial *trial);
 
-/* The number of tokens that a run with an edit of the position's row passes through the model. */
+/* Return the number of tokens that run in a trial that edits only the position's row. */
 size_t trial_tokens(const struct trial *trial);
 
-/* Run the text with the viewer's edits and one more edit (NULL: none). `target` is the id of a
- * token; -1: no target. The caller may set another position between two runs. */
+/* Run the text with the viewer's edits and one more edit (NULL: no further edit). `target`: id of
+ * the token for found->target; -1: no target. The caller may change trial->position between
+ * runs. */
 int trial_run(struct tried *found, struct trial *trial, const struct edit *edit, long long target,
               struct err *err);
 
-/* The bytes of the caches, and of the memory of one run. */
+/* Raise memory->during to at least the bytes of the caches and of one run. */
 void trial_add_memory(struct memory *memory, struct viewer *viewer,
                       const struct text_with_source *pair);
 
-/* An arrow from a query to a key that is cut: the query cannot attend to the key. arrow_cut cuts it
- * in all heads of a branch of attention; a caller may name one layer and one head. */
+/* A cut of the arrow from a query to a key: the query cannot attend to the key. arrow_cut cuts the
+ * arrow in all heads of an attention branch. For one head, set `in_head`, `layer` and `head`. */
 struct arrow_cut {
     struct edit edit;
     struct edit_range layer, head, query, key;
-    bool in_head; /* only in `head` of `layer` */
+    bool in_head; /* true: cut the arrow only in `head` of `layer` */
 };
 
 struct arrow_cut arrow_cut(enum site_branch branch, size_t query, size_t key);
 
-/* The edit of a cut, valid as long as the cut stays where it is. */
+/* Return the edit of a cut. It points into the cut, which must not be moved or freed before it. */
 const struct edit *arrow_edit(struct arrow_cut *cut);
 
-/* True if arrows of a branch can be cut: its scores exist and become weights key by key. */
+/* True if arrows of a branch can be cut: it is not a mixer, it has masked scores, and attention is
+ * dense. */
 bool arrow_can_be_cut(const struct config *config, enum site_branch branch);

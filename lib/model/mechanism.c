@@ -11,7 +11,7 @@
 
 enum {
     SIZE_MAX_GIVEN = 100000000, /* maximum value of a number in --attention, except a seed; no text
-                                 * has so many tokens */
+                                 * has this many tokens */
     SCALE_MAX = 1000000,
 };
 

@@ -140,7 +140,7 @@ struct tokenizer_facts {
     const char *gap;      /* the text between two tokens when they are joined: "" or a space */
     const char *prefix;   /* the prefix of WordPiece's tokens that continue a word, "##"; NULL:
                            * none */
-    long long truncation; /* other programs truncate a text to so many tokens; 0: no limit */
+    long long truncation; /* other programs truncate a text to this many tokens; 0: no limit */
     bool pads;            /* other programs pad short texts; this one neither truncates nor pads */
     const struct added_tokens *added;
 };
