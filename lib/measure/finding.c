@@ -111,8 +111,9 @@ struct search {
     size_t arrow_count, arrow_room;
     struct pair_of_tokens *pairs; /* [pair_count] */
     size_t pair_count;
-    bool predicts;       /* true if the model predicts tokens or classes at some rows */
-    bool is_translation; /* true if the arrows are in cross-attention */
+    bool predicts;       /* the model predicts tokens or classes at some rows */
+    bool has_failed;     /* a trial has failed, with `err` */
+    bool is_translation; /* arrows are of cross-attention */
     struct trial trial;
     double budget; /* number of multiplications that trials may still use */
 };
@@ -366,10 +367,12 @@ static bool try_one(struct tried *found, struct search *search, size_t position,
     struct err why = {0};
     if (!trial_run(found, trial, cut ? arrow_edit(cut) : NULL, target, &why))
         return true;
-    if (why.kind == ERR_UNSUPPORTED)
+    if (why.kind == ERR_UNSUPPORTED && !why.out_of_memory) {
         err_clear(&why);
-    else
-        err_adopt(search->err, &why);
+        return false;
+    }
+    search->has_failed = true;
+    err_adopt(search->err, &why);
     return false;
 }
 
@@ -549,7 +552,7 @@ static int search_all(struct findings *found, struct search *search,
         if (!has_head(found, &search->pairs[i].named))
             found->items[found->count++] = finding_of(search, &search->pairs[i], arena);
     find_prediction(found, search, arena);
-    return err_if(search->err->kind);
+    return err_if(search->has_failed || search->err->kind);
 }
 
 /* True if the model predicts tokens, or classes with probabilities that sum to 1. A masked model

@@ -193,6 +193,7 @@ fi
 life='Life is short'
 try run -m life -s "$life"
 try run -m cloze "cat [MASK]" --show finding
+try run -m recall "cat red cat" --show finding
 try run -m life "$life" 'eat dessert' --show q --format csv
 for format in markdown csv tidy json jsonl npy npz safetensors svg tex html; do
     try run -m life -s "$life" --format $format -o here
