@@ -27,7 +27,6 @@ enum {
     FEWEST_SEEN = 2,        /* a row with fewer visible keys has no findings */
     NEIGHBOURS = 2,         /* tokens at less than this distance are neighbours */
     PRODUCTS_OF_LAYER = 12, /* multiplications of a layer for a token, divided by width² */
-    ARROWS_ROOM = 64,       /* initial size of the list of arrows */
 };
 
 static const double LN_2 = 0.693147180559945309417;
@@ -108,7 +107,7 @@ struct search {
     struct map *maps; /* [map_count] */
     size_t map_count;
     struct arrow *arrows; /* [arrow_count] */
-    size_t arrow_count, arrow_room;
+    size_t arrow_count;
     struct pair_of_tokens *pairs; /* [pair_count] */
     size_t pair_count;
     bool predicts;       /* the model predicts tokens or classes at some rows */
@@ -191,16 +190,11 @@ static double base_of(const struct map *map, size_t query, size_t key, double ne
 
 static int add_arrow(struct search *search, struct arrow arrow)
 {
-    if (search->arrow_count == search->arrow_room) {
-        const size_t room = 2 * search->arrow_room + ARROWS_ROOM;
-        struct arrow *grown = arena_room(search->arena, room, sizeof *grown, search->err);
-        if (!grown)
-            return -1;
-        if (search->arrow_count)
-            memcpy(grown, search->arrows, search->arrow_count * sizeof *grown);
-        search->arrows = grown;
-        search->arrow_room = room;
-    }
+    struct arrow *arrows = arena_grow(search->arena, search->arrows, search->arrow_count,
+                                      sizeof *search->arrows, search->err);
+    if (!arrows)
+        return -1;
+    search->arrows = arrows;
     arrow.order = search->arrow_count;
     search->arrows[search->arrow_count++] = arrow;
     return 0;
