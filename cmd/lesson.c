@@ -170,21 +170,31 @@ static void write_curve(struct buf *out, const char *curve)
     buf_text(out, "</svg></div>");
 }
 
-/* Write the sections of explain's output that a step shows, and a curve after one of them. */
-static void write_parts(struct buf *out, const char *text, const struct page_lesson *step,
-                        bool in_html)
+/* Write a range of sections of explain's output, such as "9-12", and a curve after one of them.
+ * Returns the text after the range. */
+static const char *write_range(struct buf *out, const char *range, const char *text,
+                               const struct page_lesson *step, bool in_html)
 {
-    char *end;
-    const char *first = find_section(text, strtol(step->parts, &end, 10), in_html);
-    const char *last = find_section(text, strtol(end + 1, NULL, 10) + 1, in_html);
+    char *end, *curve;
+    const char *first = find_section(text, strtol(range, &end, 10), in_html);
+    const char *last = find_section(text, strtol(end + 1, &end, 10) + 1, in_html);
     assert(first < last); /* cannot fail: the steps of the lesson are constant */
     if (in_html && step->curve) {
-        const char *at = find_section(text, strtol(step->curve, &end, 10) + 1, true);
+        const char *at = find_section(text, strtol(step->curve, &curve, 10) + 1, true);
         buf_bytes(out, first, (size_t)(at - first));
-        write_curve(out, end + 1);
+        write_curve(out, curve + 1);
         first = at;
     }
     buf_bytes(out, first, (size_t)(last - first));
+    return end;
+}
+
+/* Write the sections of explain's output that a step shows. */
+static void write_parts(struct buf *out, const char *text, const struct page_lesson *step,
+                        bool in_html)
+{
+    for (const char *range = step->parts; *range; range += *range == ',')
+        range = write_range(out, range, text, step, in_html);
 }
 
 /* Run a step's command and write its output, or only the parts of it that the step names. */
@@ -244,6 +254,8 @@ static int show_step(struct tour *tour, size_t step, struct err *err)
     options.display.language = tour->lesson->language;
     stream_format(&out, "%zu/%zu  ", step + 1, lesson_steps);
     text_wrap(&out, row->title, TITLE_COLUMN, TITLE_COLUMN, tour->columns);
+    stream_char(&out, '\n');
+    text_wrap(&out, row->point, 0, 0, tour->columns);
     stream_char(&out, '\n');
     text_wrap(&out, row->before, 0, 0, tour->columns);
     bool has_language = command == &command_run || command == &command_explain;
@@ -379,6 +391,8 @@ static int show_scale(struct tour *tour, struct err *err)
     int variance = 18 - (int)utf8_width(lesson->variance, strlen(lesson->variance));
     int largest = 18 - (int)utf8_width(lesson->largest, strlen(lesson->largest));
     stream_format(&out, "%s\n\n", step->title);
+    text_wrap(&out, step->point, 0, 0, tour->columns);
+    stream_char(&out, '\n');
     text_wrap(&out, step->before, 0, 0, tour->columns);
     stream_format(&out, "\n         %s%*s%s%*s%s\n", lesson->variance, variance, "",
                   lesson->largest, largest, "", lesson->slope);
@@ -449,22 +463,29 @@ static int read_tables(struct page_lesson *lesson, const char *line, const char 
     return err_if(!lesson->arithmetic);
 }
 
-static int add_step(struct tour *tour, size_t step, struct err *err)
+/* Run a step's command, and add its tensors, tables and texts to the page. */
+static int add_example(struct tour *tour, size_t step, struct page_lesson lesson, struct err *err)
 {
-    struct page_lesson lesson = lessons[0].steps[step], chinese = lessons[1].steps[step];
+    struct page_lesson chinese = lessons[1].steps[step];
+    struct page_lesson *texts[LESSONS] = {&lesson, &chinese}; /* by language; NULL: none */
     struct options options;
-    lesson.chinese = &chinese;
     const struct command *command =
         read_line(&options, lesson.line, tour->options->set.all, &tour->arena, err);
     if (!command)
         return -1;
+    if (lesson.is_other) {
+        texts[0] = NULL;
+        texts[1] = &lesson;
+    } else {
+        lesson.chinese = &chinese;
+    }
     const char *tables = lesson.tables || command != &command_explain ? lesson.tables : lesson.line;
-    for (int i = 0; i < LESSONS; i++) {
-        struct page_lesson *one = i ? &chinese : &lesson;
+    for (int i = lesson.is_other; i < LESSONS; i++) {
+        struct page_lesson *one = texts[i];
         if ((tables && read_tables(one, tables, lessons[i].language, tour->options->set.all,
                                    &tour->arena, err)) ||
             (one->scale && scale_html(&one->arithmetic, &lessons[i], &tour->arena, err)))
-            return err_prefix(err, "step %zu", step + 1);
+            return -1;
     }
     if (command == &command_run)
         options.select.query = options.select.key = NULL; /* the page shows all tokens */
@@ -480,9 +501,22 @@ static int add_step(struct tour *tour, size_t step, struct err *err)
         lesson.line = lesson.scale ? scale_line : "";
     else if (!(lesson.title = arena_format(&tour->arena, err, "%zu  %s", step + 1, lesson.title)))
         return -1;
-    return page_add_lesson(&tour->output, &tour->identity, &tour->layout, &options, &lesson, err)
-               ? err_prefix(err, "step %zu", step + 1)
-               : 0;
+    return page_add_lesson(&tour->output, &tour->identity, &tour->layout, &options, &lesson, err);
+}
+
+/* True if a step has an example of its own in Chinese. */
+static bool has_chinese_example(size_t step)
+{
+    return strcmp(lessons[0].steps[step].line, lessons[1].steps[step].line) != 0;
+}
+
+/* Add a step in both languages; with `other`, in Chinese alone, with its Chinese example. */
+static int add_step(struct tour *tour, size_t step, bool other, struct err *err)
+{
+    struct page_lesson lesson = lessons[other].steps[step];
+    lesson.is_other = other;
+    lesson.of = step - tour->first;
+    return add_example(tour, step, lesson, err) ? err_prefix(err, "step %zu", step + 1) : 0;
 }
 
 static int write_page(struct tour *tour, struct err *err)
@@ -499,9 +533,15 @@ static int write_page(struct tour *tour, struct err *err)
     tour->style.title = lessons->page; /* the page translates the title and the steps */
     tour->style.language = tour->lesson->language;
     tour->layout = page_layout(tour->options, &tour->style);
-    tour->identity = identity_first(tour->end - tour->first + more);
+    size_t others = 0;
+    for (size_t step = tour->first; step < tour->end; step++)
+        others += has_chinese_example(step);
+    tour->identity = identity_first(tour->end - tour->first + more + others);
     for (size_t step = tour->first; step < tour->end + more; step++)
-        if (add_step(tour, step, err))
+        if (add_step(tour, step, false, err))
+            return -1;
+    for (size_t step = tour->first; step < tour->end; step++)
+        if (has_chinese_example(step) && add_step(tour, step, true, err))
             return -1;
     return output_commit(&tour->output, err);
 }

@@ -105,6 +105,7 @@ enum {
     /* Without --explain, a command's pages explain all heads if the exact tensors and split scores
      * in all pages together have at most this many bytes. */
     DEFAULT_BYTES = 1000000,
+    STEP_BYTES = 56000,     /* the same limit for each step of a lesson */
     LARGE_BYTES = 10000000, /* size in bytes from which a live page gets a note */
     ORIGINS_MOST = 256,     /* maximum number of scores of a text that are split into parts */
     /* estimated size in the page, in bytes, of a split score without the grids of its parts */
@@ -222,10 +223,10 @@ static const bool *explained_heads(struct page_run *run)
     size_t tokens = run->pair->text.count, heads = config_most_heads(config);
     size_t bytes = page_explained_numbers(config, tokens) * 16 / 3;
     size_t origins = 2 * layers_of(config) * heads * tokens;
-    size_t pages = own->driver->identity.count;
+    size_t most = own->lesson ? STEP_BYTES : DEFAULT_BYTES / own->driver->identity.count;
     if (origins <= ORIGINS_MOST && !run->options->page.live)
         bytes += origins * (ORIGIN_BYTES + 4 * (layers_of(config) + 2) * (heads + 5));
-    bool all = !run->options->page.explain && bytes <= DEFAULT_BYTES / pages;
+    bool all = !run->options->page.explain && bytes <= most;
     run->facts.explained_bytes = bytes;
     return all ? NULL : own->explains;
 }

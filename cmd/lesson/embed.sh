@@ -29,13 +29,24 @@ LC_ALL=C awk '
     }
     function put(language, field, text) {
         text = referred(text)
-        if (step && field == "look" && last == "look") # one more paragraph
-            steps[language, step] = substr(steps[language, step], 1,
-                length(steps[language, step]) - 3) "\\n\\n" substr(text, 2) ",\n"
-        else if (step)
-            steps[language, step] = steps[language, step] "        ." field " = " text ",\n"
-        else
+        if (!step)
             words[language] = words[language] "     ." field " = " text ",\n"
+        else if (field == "look" && last == "look") # one more paragraph
+            texts[language, step, field] = substr(texts[language, step, field], 1,
+                length(texts[language, step, field]) - 1) "\\n\\n" substr(text, 2)
+        else
+            texts[language, step, field] = text
+        if (step && !(field in known)) {
+            known[field] = 1
+            fields[++field_count] = field
+        }
+    }
+    function print_step(language, number,    i) {
+        print "    {"
+        for (i = 1; i <= field_count; i++)
+            if ((language, number, fields[i]) in texts)
+                print "        ." fields[i] " = " texts[language, number, fields[i]] ","
+        print "    },"
     }
     NR == FNR { # the first reading
         if ($1 == "step")
@@ -46,17 +57,19 @@ LC_ALL=C awk '
     { text = $0; sub(/^[a-z]+ */, "", text) }
     awaited != "" && $1 != "zh" { stop("expected the translation of \"" awaited "\"") }
     $1 == "zh" {
-        if (awaited == "")
+        if (awaited == "" && changed == "")
             stop("expected a text, found a translation")
-        put("zh", awaited, quoted(text))
+        put("zh", awaited == "" ? changed : awaited, quoted(text))
         last = awaited
         awaited = ""
         next
     }
+    { changed = "" }
     $1 == "step" { step++; next }
-    $1 ~ /^(walk|scale|scene|line|marks|figures|show|tables|parts|curve|channels)$/ {
+    $1 ~ /^(walk|scale|scene|line|marks|figures|show|tables|parts|curve|channels|picture)$/ {
         put("en", $1, NF == 1 && $1 != "marks" ? "true" : quoted(text))
         put("zh", $1, NF == 1 && $1 != "marks" ? "true" : quoted(text))
+        changed = $1 # a line of zh may follow, for an example in Chinese
         next
     }
     { put("en", $1, quoted(text)); awaited = $1 }
@@ -68,7 +81,7 @@ LC_ALL=C awk '
             language = i == 1 ? "en" : "zh"
             print "static const struct page_lesson " language "[] = {"
             for (k = 1; k <= step; k++)
-                print "    {\n" steps[language, k] "    },"
+                print_step(language, k)
             print "};\n"
         }
         print "const struct lesson lessons[] = {"

@@ -484,29 +484,6 @@ PICTURE(png, DRAWING_PNG, "the same figure in pixels (see --dpi); needs rsvg-con
 PICTURE(pdf, DRAWING_PDF, "the same figure as a PDF page; needs rsvg-convert",
         .display = DISPLAY_PICTURE | DISPLAY_FONT, .for_files = true, .check = drawing_check)
 
-int figure_write_arrows(struct stream *out, const struct report *report, size_t text,
-                        struct err *err)
-{
-    static const struct style style = {
-        .view = VIEW_ARROWS, .title = "", .form = {.width = 240, .font_size = 9}};
-    const struct layout layout = {.style = &style};
-    for (size_t i = 0; i < report->array_count; i++) {
-        struct report own = *report;
-        const struct sheet sheet = array_matrix(report, &report->arrays[i], 0);
-        if (sheet.head >= 0 || !sheet_is_spatial(&sheet))
-            continue;
-        own.arrays = &report->arrays[i];
-        own.array_count = 1;
-        /* figures inside a page do not repeat the provenance of the report */
-        own.identity = (struct identity){.count = 0};
-        stream_format(out, "<template data-at=\"%zu:%zu\">\n", text, i);
-        if (write_picture(out, DRAWING_SVG, &own, &layout, err))
-            return -1;
-        stream_text(out, "</template>\n");
-    }
-    return 0;
-}
-
 /* Write figures below each other on one page. Its title is the user's, or like "tiny · Life is
  * short · attribution" or "tiny · attribution of 12 texts". */
 int figure_write_page(struct stream *out, const struct report *report, const struct layout *layout,

@@ -53,8 +53,3 @@ int figure_draw(const struct figure *figure, struct canvas *canvas, struct err *
 
 /* Write a report as a figure on an HTML page; the first report begins the page. */
 extern report_writer figure_write_page;
-
-/* Write each tensor that has no heads and has rows of three numbers (sheet_is_spatial) as an SVG of
- * arrows, in a <template> that names the text and the tensor by their indices. */
-int figure_write_arrows(struct stream *out, const struct report *report, size_t text,
-                        struct err *err);

@@ -144,8 +144,6 @@ static int html_report_write(struct stream *out, const struct report *report,
     bool exact = page_count_numbers(report) <= EXACT_MOST / pages;
     if (report->identity.index == 0 && put_head(out, report, style, live, err))
         return -1;
-    if (is_lesson && figure_write_arrows(out, report, report->identity.index, err))
-        return -1;
     stream_text(out, "<script type=\"application/json\" class=\"sentence\">");
     if (page_text_put(out, report, exact, layout->page, err))
         return -1;

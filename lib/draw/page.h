@@ -21,6 +21,7 @@
 /* A step of the lesson (cmd/lesson.c). Its example is the text of the page. */
 struct page_lesson {
     const char *title;
+    const char *point;   /* sentence that says what the step shows */
     const char *before;  /* text that introduces the step */
     const char *line;    /* command line, with "attn-cli"; double quotes group words; "": none */
     const char *look;    /* text on where to look: paragraphs, separated by empty lines; each is a
@@ -28,15 +29,18 @@ struct page_lesson {
     const char *also;    /* commands to try, which slides leave out; NULL: none */
     const char *marks;   /* cells to frame, TENSOR:[LAYER.HEAD:]ROW:COLUMN, as in "scores:1:2
                          * weights:0.3:1:0" */
-    const char *figures; /* what each slide shows, such as "motion q+k 4" (cmd/lesson/steps.txt) */
+    const char *figures; /* what each slide shows, such as "picture q+k 4"; see steps.txt */
+    const char *picture; /* name of the page's picture, such as "plane" or "adds:9:2"
+                          * (lib/draw/page/pictures.js); NULL: none */
+    const char *labels;  /* names of the picture's arcs, separated by " | "; NULL: numbers only */
     const char *question, *answer;
     const char *caption; /* caption of the animation Motion; NULL: the animation's default
                           * caption */
     const char *scene;   /* scenes of the animation Motion, such as "softmax sum"; NULL: none */
     /* value of --show for a command other than `run`; NULL: the command's own tensors */
     const char *show;
-    const char *tables;     /* explain command for the tables of the page; NULL: `line` */
-    const char *parts;      /* sections of explain that the step shows, such as "9-12"; NULL: all */
+    const char *tables; /* explain command for the tables of the page; NULL: `line` */
+    const char *parts;  /* sections of explain that the step shows, such as "2-3,6-8"; NULL: all */
     const char *channels;   /* words on the axes of a state, such as "cat dog"; NULL: numbers */
     const char *curve;      /* curve to draw, such as "13 gelu_new 0.9289": the section of explain
                              * that it follows, the activation, and numbers to mark on it; NULL:
@@ -45,6 +49,10 @@ struct page_lesson {
     /* `walk`: the step follows a query through a model; `scale`: the step is `lesson scale` */
     bool walk, scale;
     const struct page_lesson *chinese; /* the same texts in Chinese; NULL: none */
+    /* `is_other`: the page shows this step in place of its step `of`, counted from 0, if the page
+     * is in Chinese: its example is Chinese */
+    bool is_other;
+    size_t of;
 };
 
 enum { PAGE_ORIGIN_DEPTH = 2 }; /* value of `depth` in struct score_plan for page_origin */

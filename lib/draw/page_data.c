@@ -664,6 +664,7 @@ static void put_lesson(struct json_writer *json, const char *name, const struct 
 {
     json_put_open(json, name, '{');
     json_put_text(json, "title", lesson->title);
+    json_put_text(json, "point", lesson->point);
     json_put_text(json, "before", lesson->before);
     json_put_text(json, "line", lesson->line);
     json_put_text(json, "look", lesson->look);
@@ -671,6 +672,10 @@ static void put_lesson(struct json_writer *json, const char *name, const struct 
         json_put_text(json, "also", lesson->also);
     if (lesson->caption)
         json_put_text(json, "caption", lesson->caption);
+    if (lesson->picture)
+        json_put_text(json, "picture", lesson->picture);
+    if (lesson->labels)
+        json_put_text(json, "labels", lesson->labels);
     json_put_text(json, "marks", lesson->marks);
     json_put_text(json, "figures", lesson->figures);
     json_put_text(json, "question", lesson->question);
@@ -686,6 +691,8 @@ static void put_lesson(struct json_writer *json, const char *name, const struct 
         json_put_text(json, "scene", lesson->scene);
     json_put_bool(json, "walk", lesson->walk);
     json_put_bool(json, "scale", lesson->scale);
+    if (lesson->is_other)
+        json_put_integer(json, "of", (long long)lesson->of);
     json_put_close(json, '}');
 }
 

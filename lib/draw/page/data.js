@@ -228,6 +228,7 @@ class Sentence {
         for (const name of chinese ? ['before', 'look', 'also', 'question', 'answer'] : [])
             for (const [at, text] of json.lesson[name]?.split('\n\n').entries() || [])
                 CHINESE[text] = chinese[name].split('\n\n')[at];
+        if (chinese) CHINESE[json.lesson.point] = chinese.point;
         if (chinese) CHINESE[title] = /^(\d+ +)?/.exec(title)[0] + chinese.title;
         this.kinds = [...new Set(this.tensors.map((tensor) => tensor.kind))];
     }
@@ -294,3 +295,9 @@ const look = JSON.parse(document.getElementById('look').textContent);
 const sentences = [...document.querySelectorAll('script.sentence')].map(
     (script) => new Sentence(JSON.parse(script.textContent)),
 );
+// Steps of a lesson with a Chinese example, by the step that they replace in Chinese.
+const chineseSteps = [];
+while (sentences.at(-1).lesson?.of !== undefined) {
+    const step = sentences.pop();
+    chineseSteps[step.lesson.of] = step;
+}

@@ -12,7 +12,8 @@ cd "$(dirname "$0")"
 scripts='elements.js chinese.js language.js data.js heads.js tone.js paint.js
     before.js matrix.js explain.js screens.js main.js strips.js words.js finding.js roles.js
     what-if.js journey.js arrows.js stage.js scenes.js motion.js without.js write.js grid.js
-    prediction.js features.js mixer.js why.js origins.js export.js lesson.js address.js keys.js'
+    prediction.js features.js mixer.js why.js origins.js export.js pictures.js lesson.js
+    address.js keys.js'
 
 without_comments() { # FILE...; without indentation, too
     sed -e '/^ *\/\/ /d' -e 's/^ *//' "$@"

@@ -1,6 +1,8 @@
-// A step of the tour: text, tensors with the cells it discusses, and a question.
+// A step of the tour: its point and a picture of it; text, tensors with the cells that it
+// discusses; a question, always in sight.
 
 const LESSON_PLACES = 4; // decimals, as in the texts
+const PICTURE_LETTERS = 15;
 // Letters for a projector, in shares of the height: the least, and those of a short text.
 const [LETTERS_LEAST, LETTERS_MOST] = [1 / 36, 1 / 24];
 
@@ -25,17 +27,31 @@ class LessonView {
     constructor(parent, sentence) {
         this.sentence = sentence;
         this.lesson = sentence.lesson;
+        this.texts = (isChinese() && this.lesson.chinese) || this.lesson;
         this.marks = marksOf(sentence);
-        const [told, shows] = ['told', 'shows'].map((part) => element('div', '', part));
-        const page = element('div', [told, shows], this.lesson.walk ? 'lesson walks' : 'lesson');
+        const [claims, first, told, shows, asks] = ['claims', 'first', 'told', 'shows', 'asks']
+            .map((part) => element('div', '', part));
+        drawDots();
+        const parts = isProjecting() ? [told, shows] : [claims, first, told, shows, asks];
+        const page = element('div', parts, this.lesson.walk ? 'lesson walks' : 'lesson');
         parent.append(page);
+        claims.append(element('h2', this.lesson.title), element('p', this.lesson.point, 'point'));
         this.drawHead(told);
         if (!this.lesson.walk) this.drawCells(told);
-        this.drawQuestion(told);
-        if (!state.printing) this.drawSteps(told);
-        if (isProjecting()) this.project(page, told, shows);
-        else this.drawFigures(shows, state.printing ? PAPER : shows.clientWidth);
+        const end = isProjecting() ? told : asks;
+        this.drawQuestion(end);
+        if (!state.printing) this.drawSteps(end);
+        if (isProjecting()) return void this.project(page, told, shows);
+        this.drawPicture(first, state.printing ? PAPER : first.clientWidth);
+        this.drawFigures(shows, state.printing ? PAPER : shows.clientWidth);
         if (motion.step && !motion.box.hidden) drawMotion(); // its place has its size now
+    }
+
+    // The first picture of the step, in letters of a size.
+    drawPicture(parent, width, size = PICTURE_LETTERS) {
+        const facts = { width, size, height: window.innerHeight * 0.62 };
+        const picture = pictureOf(Object.assign(Object.create(this), facts));
+        if (picture) parent.append(picture);
     }
 
     // All figures, or on a slide those that `names` lists: see cmd/lesson/steps.txt.
@@ -43,16 +59,40 @@ class LessonView {
         const isWhole = this.lesson.parts || this.lesson.line.startsWith('attn-cli explain');
         shows.replaceChildren();
         shows.style.setProperty('--letters', `${this.letters}px`);
+        if (names) this.drawPicture(shows, room, this.letters);
         if (this.lesson.arithmetic) this.drawArithmetic(shows, isWhole);
         if (!isWhole && !this.lesson.walk) this.drawMatrices(shows, room);
         for (const one of names ? shows.querySelectorAll('[data-figure]') : [])
             one.hidden = !names.some((name) => isFigure(one.dataset.figure, name));
-        const [opened, scene] = /motion(?::(\w+))?/.exec(names || this.lesson.figures) || [];
-        if (opened) showStep(shows, this.sentence, this.marks, scene, this.said);
-        const { caption } = isChinese() ? this.lesson.chinese : this.lesson;
-        if (opened && caption)
-            shows.prepend(element('p', caption, 'captions', { translate: 'no' }));
-        if (state.printing && motion.step) leaveStill();
+        if (names || this.lesson.walk) this.drawMotion(shows, names || this.lesson.figures);
+        else if (!state.printing && this.marks[0]?.tensor.labels('row')) this.foldMotion(shows);
+    }
+
+    // Motion, if the figures name it: above them, with the scene that they name.
+    drawMotion(shows, figures) {
+        const [opened, scene] = /motion(?::(\w+))?/.exec(figures) || [];
+        if (!opened) return;
+        showStep(shows, this.sentence, this.marks, scene, this.said);
+        const { caption: words } = this.texts;
+        if (words) shows.prepend(element('p', words, 'captions', { translate: 'no' }));
+        if (state.printing) leaveStill();
+    }
+
+    // Motion behind a line that opens it, below the figures. It stays open if the step is drawn
+    // again.
+    foldMotion(shows) {
+        if (!this.lesson.scene) return;
+        const moves = element('div');
+        const fold = element('details', [element('summary', say('Watch it being computed')), moves],
+            'moves');
+        fold.addEventListener('toggle', () => {
+            if (!fold.isConnected) return;
+            motion.unfolded = fold.open && this.lesson;
+            if (fold.open) this.drawMotion(moves, 'motion');
+            else keepMotion();
+        });
+        fold.open = motion.unfolded === this.lesson;
+        shows.append(fold);
     }
 
     // On a projector a step is a row of slides, each with one text and its figures, in the largest
@@ -110,7 +150,6 @@ class LessonView {
     drawHead(page) {
         const { lesson } = this;
         page.append(
-            element('h2', lesson.title),
             element('div', lesson.scale ? '' : quoted(this.sentence.title), 'sentence quiet'),
             element('p', lesson.before, 'claim'),
         );
@@ -145,6 +184,8 @@ class LessonView {
     // "weights L1·H2", without the head of a model that has one.
     nameOf(tensor, index) {
         const { layers, heads } = this.sentence.attention;
+        if (tensor.tensor === 'masked' && this.sentence.attention.renormalise)
+            return 'weights, masked, before the division';
         if (tensor.tensor === 'masked') return 'scores after the mask';
         return layers * heads > 1 ? tensor.name(index) : tensor.tensor;
     }
@@ -152,15 +193,10 @@ class LessonView {
     // In the order of the slides.
     drawMatrices(page, room) {
         const grid = element('div', '', 'compare');
-        const title = say('The embeddings as arrows');
-        const drawing = element('section', [element('h3', title)], 'side',
-            { 'aria-label': title, 'data-figure': 'arrows' });
         page.append(grid);
         const { tensors } = this.sentence;
         const placeOf = ({ tensor }) => this.lesson.figures.indexOf(tensor);
         for (const tensor of [...tensors].sort((a, b) => placeOf(a) - placeOf(b))) {
-            const place = `${sentences.indexOf(this.sentence)}:${tensors.indexOf(tensor)}`;
-            const arrows = document.querySelector(`template[data-at="${place}"]`);
             const marked = this.marks.filter((one) => one.tensor === tensor);
             for (let index = 0; index < tensor.shape[0]; index++) {
                 if (marked.length && !marked.some((one) => one.index === index)) continue;
@@ -172,10 +208,8 @@ class LessonView {
                     { 'aria-label': name, 'data-figure': figureOf(tensor, index) });
                 grid.append(part);
                 lessonMatrix(part, shown, index, room, this.marksOn(tensor, index), this.letters);
-                if (arrows) drawing.append(arrows.content.cloneNode(true));
             }
         }
-        if (drawing.children.length > 1) grid.append(drawing);
     }
 
     // Steps of `explain`, or its weight matrices and the sections that figures name. Numbers of the
@@ -183,7 +217,7 @@ class LessonView {
     drawArithmetic(page, isWhole) {
         const box = element('div', '', isWhole ? 'arithmetic' : 'arithmetic compare',
             { translate: 'no' }); // explain wrote it in both languages
-        const { arithmetic } = isChinese() ? this.lesson.chinese : this.lesson;
+        const { arithmetic } = this.texts;
         const made = new DOMParser().parseFromString(arithmetic, 'text/html');
         const said = this.said || numbersOf(this.lesson.look);
         for (const cell of made.querySelectorAll('td'))
@@ -225,7 +259,8 @@ class LessonView {
 
     drawQuestion(page) {
         const details = element('details', '', 'question');
-        details.append(element('summary', this.lesson.question), element('p', this.lesson.answer));
+        const asks = element('summary', this.lesson.question, '', { 'data-answer': say('Answer') });
+        details.append(asks, element('p', this.lesson.answer));
         details.open = state.printing; // on paper it could not be opened
         page.append(details);
     }
@@ -235,14 +270,26 @@ class LessonView {
         for (const [by, id, keys] of [[-1, 'lesson-before', '←['], [1, 'lesson-after', '→]']]) {
             const to = sentences[state.sentence + by];
             if (!to && !isProjecting()) continue;
-            const name = isProjecting() ? '' : to.lesson.title;
-            const words = by < 0 ? `← ${name}` : `${name} →`;
+            const words = isProjecting() ? (by < 0 ? '← ' : ' →')
+                : say(by < 0 ? '← Back' : 'Next →');
             const go = () => (isProjecting() ? stepSlide(by) : stepSentence(by));
             const title = say('# does the same', keys[isProjecting() ? 0 : 1]);
             line.append(buttonFor(go, words, '', { id, title }));
         }
         page.append(line);
     }
+}
+
+// The steps as a row of numbers in the top line; the last two have none.
+function drawDots() {
+    const last = sentences.length - 1;
+    const names = sentences.map(({ lesson }, at) =>
+        (lesson.scale ? '√d' : lesson.walk ? 'GPT' : String(parseInt(lesson.title, 10) || at + 1)));
+    byId('dots').replaceChildren(...(last ? names : []).map((name, at) => {
+        const marks = { title: say(sentences[at].lesson.title), translate: 'no' };
+        if (at === state.sentence) marks['aria-current'] = 'step';
+        return buttonFor(() => set({ sentence: at }), name, '', marks);
+    }));
 }
 
 // The next slide of a projected step, or of the next step.
@@ -258,12 +305,13 @@ const lettersLeast = () => Math.max(20, inLetters(LETTERS_LEAST));
 
 // Does all that is shown fit, with its numbers?
 function fits(shows) {
-    const shown = [...shows.querySelectorAll('section:not([hidden])')];
+    const shown = [...shows.querySelectorAll(':is(section, .picture):not([hidden])')];
     const bottom = (one) => one.getBoundingClientRect().bottom;
     const isWhole = ({ view }) =>
         !view || (view.tensor.columnCount <= PLACES_COLUMNS ? view.hasPlaces : view.hasNumbers);
     return shown.every((one) => bottom(one) <= bottom(shows) && isWhole(one)) &&
-        [...shows.querySelectorAll('.scroll')].every((one) => one.scrollWidth <= one.clientWidth);
+        [...shows.querySelectorAll('.scroll, .picture')].every((one) =>
+            one.scrollWidth <= one.clientWidth);
 }
 
 // "weights:1.0": a matrix as steps.txt names it; "weights" names all heads' matrices.

@@ -47,7 +47,8 @@ let hovered = null; // a cell or a token under the pointer
 let views = {}; // of the matrix, or of a step of the lesson
 
 function current() {
-    return sentences[state.sentence];
+    const step = isChinese() && chineseSteps[state.sentence];
+    return step || sentences[state.sentence];
 }
 
 function shownTensor() {

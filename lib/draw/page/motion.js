@@ -55,8 +55,10 @@ function fitScene(isLow) {
     const below = player.getBoundingClientRect().bottom - scene.getBoundingClientRect().bottom;
     const top = scene.getBoundingClientRect().top + window.scrollY;
     const isShort = motion.step?.scenes || isProjecting();
-    const share = !isShort ? 0.66 : isLow ? 0.34 : 0.5; // of the window, in a lesson
-    const room = motion.step ? share * window.innerHeight : window.innerHeight - top - below - 4;
+    const share = isLow ? 0.34 : 0.5; // of the window, in a step of the lesson
+    const asks = motion.step ? document.querySelector('.asks')?.offsetHeight + 16 : 0;
+    const room = isShort ? share * window.innerHeight
+        : window.innerHeight - top - below - (asks || 4);
     const high = Math.max(isLow ? 240 : phone.matches ? 360 : 300, room);
     scene.style.height = `${Math.floor(high)}px`;
 }

@@ -87,6 +87,7 @@ await test('the state of a step has the words of its model on its axes', () =>
         const words = JSON.parse(readFileSync(join(process.env.ROOT, 'models/recall/vocab.json')));
         await page.selectOption('#sentence', '15');
         const sheet = page.locator('[data-figure="mix_state:0.0"] .over');
+        await sheet.evaluate((one) => one.scrollIntoView({ block: 'start' })); // above the question
         const [left, top, width, height] = (
             await sheet.evaluate((one) => one.parentNode.dataset.cells)
         ).split(',');
@@ -135,11 +136,19 @@ await test('buttons and keys lead to the next and the previous step', () =>
     withPage(path, async (page) => {
         await page.click('#lesson-after');
         await page.keyboard.press(']');
-        yes((await page.locator('.told h2').innerText()).startsWith('3'), 'it is not the third');
+        yes((await page.locator('.lesson h2').innerText()).startsWith('3'), 'it is not the third');
         await page.keyboard.press('[');
         await page.click('#lesson-before');
         same(0, await page.locator('#lesson-before').count());
     }));
+
+// Open Motion in a step that has it.
+async function watch(page) {
+    const fold = page.locator('.moves > summary');
+    if (!(await fold.count())) return;
+    await fold.click();
+    await page.locator('.moves #play').waitFor();
+}
 
 // Step through the journey of the last step; return the titles of its scenes.
 async function walk(page) {
@@ -168,12 +177,14 @@ await test('the last step is the journey through all layers, and a step opens it
             for (let step = 0; step < SCALE; step++) {
                 await page.selectOption('#sentence', String(step));
                 const scenes = page.locator('.lesson #scenes button');
+                await watch(page);
                 if (await scenes.count()) count[step + 1] = await scenes.allTextContents();
             }
             same(['15', '16'], lines.map((_, at) => `${at + 1}`).filter((step) => !count[step]));
             same(['q · k', '÷ √2', 'No mask', 'Softmax', 'Values', 'Sum'], count[5]);
             same(['Softmax', 'Mask'], count[11]);
             await page.selectOption('#sentence', '1'); // softmax, sum: the row of “journey”
+            await watch(page);
             await page.click('.lesson #motion-numbers summary');
             await page.locator('.lesson #motion-numbers td').first().waitFor();
             const rows = await page.$$eval('.lesson #motion-numbers tbody tr', (all) =>
@@ -201,33 +212,105 @@ await test('the journey of a lesson accepts any model and text', async () => {
     );
 });
 
-await test('the arrows of an embedding are drawn as by run --view arrows', () =>
+// Texts of a drawing that lie on each other.
+function overlapping(drawing) {
+    const boxes = [...drawing.querySelectorAll('text')].map((one) =>
+        [one.textContent, one.getBoundingClientRect()]);
+    const meet = ([, a], [, b]) =>
+        Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 &&
+        Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 5; // empty above letters
+    return boxes.flatMap((one, at) =>
+        boxes.slice(at + 1).filter((other) => meet(one, other)).map((other) => [one[0], other[0]]));
+}
+
+await test('the shadow of a key on the query, times the length of the query, is its score', () =>
     withPage(path, async (page) => {
-        await page.selectOption('#sentence', '0');
-        const drawing = page.locator('.lesson svg:not(.icon)');
-        same(1, await drawing.count(), 'drawings');
-        yes((await drawing.boundingBox()).width > 200, 'it is too small');
-        const sentence = 'Your journey starts with one step';
-        const args = ['-m', 'journey', sentence, '--show', 'embedding', '--view', 'arrows'];
-        const form = ['--title', '', '--font-size', '9', '--format', 'svg'];
-        const figure = execFileSync(attn, ['run', ...args, ...form]);
-        const texts = (svg) => [...svg.matchAll(/<text[^>]*>([^<]*)/g)].map((found) => found[1]);
-        same(
-            texts(figure.toString()),
-            await drawing.locator('text').evaluateAll((all) => all.map((one) => one.textContent)),
-        );
-        const touching = await drawing.locator('text').evaluateAll((all) => {
-            const boxes = all.map((one) => [one.textContent, one.getBoundingClientRect()]);
-            const meet = ([, a], [, b]) =>
-                Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 &&
-                Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 5; // empty above letters
-            const names = (one, at) =>
-                boxes
-                    .slice(at + 1)
-                    .flatMap((other) => (meet(one, other) ? [[one[0], other[0]]] : []));
-            return boxes.flatMap(names);
-        });
-        same([], touching, 'texts that overlap');
+        for (const [step, row] of [[0, 1], [4, 1]]) {
+            await page.selectOption('#sentence', String(step));
+            const tensors = Object.entries(tensorsOf(lines[step]));
+            const of = (name) => tensors.find(([one]) => one.split('.').at(-1) === name)?.[1];
+            const one = (tensor) => (Array.isArray(tensor[0][0]) ? tensor[0] : tensor);
+            const scores = one(of('scores'))[row];
+            const query = one(of('q') || of('embedding'))[row];
+            const length = Math.hypot(...query);
+            const drawn = await page.$eval('.picture .drawing', (svg) => {
+                const numbers = (path) => path.getAttribute('d').match(/-?[\d.]+/g).map(Number);
+                const keys = [...svg.querySelectorAll('.key')].map(numbers);
+                return { keys, query: numbers(svg.querySelector('.query')) };
+            });
+            const unit = (drawn.query[2] - drawn.query[0]) / length; // pixels
+            same(scores.length, drawn.keys.length);
+            drawn.keys.forEach(([from, , to], at) => {
+                const score = ((to - from) / unit) * length;
+                yes(Math.abs(score - scores[at]) < 1e-4, `key ${at}: ${score}, ${scores[at]}`);
+            });
+            const words = await page.textContent('.picture .drawing');
+            for (const score of scores)
+                yes(words.includes(score.toFixed(4).replace('-', '−')), `${score} is not written`);
+        }
+    }));
+
+await test('numbers of the first pictures are those of the models', () =>
+    withPage(path, async (page) => {
+        const cells = async (step, selector = '.picture td') => {
+            await page.selectOption('#sentence', String(step));
+            return (await page.locator(selector).allTextContents()).map((text) =>
+                text.replace('−', '-'));
+        };
+        const four = (values) => values.map((value) => value.toFixed(4));
+        const find = (line, name) => numbersOf(tensorsOf(line), name);
+        const weights = find(lines[1], 'weights')[1];
+        const rows = await cells(1, '.picture tbody tr');
+        rows.forEach((row, at) => yes(row.endsWith(weights[at].toFixed(4)), row));
+        const adds = await cells(7);
+        const [, , attention] = find(lines[7], 'attn_out L0')[2];
+        same(attention.toFixed(4), adds.at(-1), 'the shares of heads and their sum');
+        const masked = await cells(9);
+        const causal = find(lines[9], 'weights');
+        same(four(causal[1].slice(0, 2)), masked.filter((one) => one).slice(6, 8));
+        await page.click('.picture .switch');
+        const life = json('-m', 'life', LIFE.replace(',', ''), '--show', 'weights').tensors;
+        const without = await page.locator('.picture td').allTextContents();
+        same(four(numbersOf(life, 'weights').flat()), without.filter((one) => one), 'without mask');
+        const sums = await cells(10, '.picture .total');
+        same(['0.1772', '1.0000'], [sums[0], sums[6]]);
+    }));
+
+await test('names of pictures do not lie on each other, on a screen and on a phone', async () => {
+    for (const [width, height] of [[1440, 900], [1280, 720], [390, 844]])
+        for (const lang of ['en', 'zh'])
+            await withPage(
+                path,
+                async (page) => {
+                    for (let step = 0; step < WALK; step++) {
+                        await page.evaluate((hash) => (location.hash = hash),
+                            `sentence=${step}&lang=${lang}`);
+                        const found = await page.locator('.picture .drawing').evaluateAll(
+                            (all, code) => all.flatMap(Function(`return ${code}`)()),
+                            overlapping.toString(),
+                        );
+                        same([], found, `step ${step + 1} at ${width}, ${lang}`);
+                    }
+                },
+                { viewport: { width, height } },
+            );
+});
+
+await test('in Chinese a step has its Chinese example', () =>
+    withPage(path, async (page) => {
+        const read = async (lang) => {
+            await page.evaluate((hash) => (location.hash = hash), `sentence=5&lang=${lang}`);
+            return page.innerText('#lesson');
+        };
+        const line = said('6', '--lang', 'zh').match(/attn-cli run .*(?= --lang zh)/)[0];
+        const weights = tensorsOf(line)['h.1.weights'];
+        const chinese = await read('zh');
+        yes(chinese.includes(line), 'another command');
+        for (const [head, row, column] of [[0, 7, 1], [1, 3, 1], [2, 3, 4]])
+            yes(chinese.includes(weights[head][row][column].toFixed(4)), `head ${head}`);
+        yes(!chinese.includes('→ “chicken”'), 'the English example');
+        yes((await read('en')).includes('chicken'), 'English has no example');
+        same(WALK + 1, await page.locator('#dots button').count());
     }));
 
 // The texts and attributes that a reader of the page may read, without names in quotes.
@@ -290,13 +373,16 @@ await test('tables are beside their text where the window is wide, and fit it', 
                 if (width < 700) await page.click('#edit');
                 for (let step = 0; step < lines.length; step++) {
                     await page.selectOption('#sentence', String(step));
-                    const [text, tables] = [
+                    const [text, picture] = [
                         await boxOf(page.locator('.told > p').first()),
-                        await boxOf(page.locator('.shows')),
+                        await boxOf(page.locator('.picture')),
                     ];
-                    const beside = tables.x > text.x + text.width && tables.y < text.y;
+                    const beside = text.x >= picture.x + picture.width;
                     same(width > 959, beside, `step ${step + 1} at ${width}`);
-                    yes(tables.x + tables.width > width - 40, `step ${step + 1}: unused space`);
+                    same(width <= 959, text.y > picture.y + picture.height, `step ${step + 1}`);
+                    yes(text.x + text.width > width - 40, `step ${step + 1}: unused space`);
+                    const question = await boxOf(page.locator('.question'));
+                    yes(question.y + question.height <= height, `step ${step + 1}: no question`);
                     const excess = await page.$$eval('.arithmetic .scroll', (all) =>
                         all.map((one) => one.scrollWidth - one.clientWidth),
                     );
@@ -337,7 +423,7 @@ function touching() {
     return [...found];
 }
 
-await test('on a phone the question is above the tables, and no names or numbers touch', async () => {
+await test('on a phone no names or numbers of Motion touch', async () => {
     const roles = join(scratch, 'roles.html');
     const words = ['-m', 'roles', '-s', '机器人没有过马路，因为它太累了。', '--lang', 'zh'];
     execFileSync(attn, ['lesson', ...words, '-o', roles]);
@@ -349,8 +435,7 @@ await test('on a phone the question is above the tables, and no names or numbers
                 await page.click('#edit');
                 for (const step of steps) {
                     await page.selectOption('#sentence', String(step));
-                    const [question, shows] = ['.question', '.shows'].map((one) => page.locator(one));
-                    yes((await boxOf(question)).y < (await boxOf(shows)).y, `step ${step + 1}`);
+                    await watch(page);
                     same([], await page.evaluate(touching), `step ${step + 1}`);
                     const over = await page.$$eval('#scenes', (all) =>
                         all[0].scrollWidth - all[0].clientWidth);
@@ -397,15 +482,18 @@ const faultsOfScreen = (page) =>
         const outside = ({ right, bottom }) => right > innerWidth || bottom > innerHeight;
         const cut = (one) => one.scrollHeight - one.clientHeight > 1;
         const texts = (list) => list.map((one) => one.outerHTML.slice(0, 60));
-        const svg = all.find((one) => one.matches('svg'));
-        const scale = svg ? svg.getBoundingClientRect().width / svg.viewBox.baseVal.width : 2;
+        const letters = all.filter((one) => one.matches('.drawing text')).map((one) => {
+            const svg = one.ownerSVGElement;
+            const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+            return scale * parseFloat(getComputedStyle(one).fontSize);
+        });
         return [
             ...texts(all.filter((one) => own(one) && !isLarge(one))),
             ...texts(all.filter((one) => outside(one.getBoundingClientRect()))),
             ...texts(all.filter((one) => one.matches('.told, .shows') && cut(one))),
             ...texts(all.filter((one) => one.scrollWidth > one.clientWidth && one.matches('.scroll'))),
             ...window.fonts.filter((size) => size < 18),
-            ...(scale * 9 < 18 ? [`arrows ${scale}`] : []),
+            ...letters.filter((size) => size < 17.9),
         ];
     });
 
@@ -493,19 +581,20 @@ await test('on slides the arrow keys turn the slide, whatever was clicked', () =
             `${await page.inputValue('#sentence')}: ${await page.innerText('.steps .quiet')}`;
         await page.keyboard.press('p');
         for (const one of ['#play', '#stage-canvas', '#scrub', '#scenes button', '#sentence']) {
+            await page.selectOption('#sentence', '2');
             await page.selectOption('#sentence', '1');
-            while (!(await place()).startsWith('1: 1 /')) await page.keyboard.press('ArrowLeft');
-            const target = page.locator(one).first();
+            for (let slide = 1; slide < 4; slide++) await page.keyboard.press('ArrowRight');
+            const target = page.locator(one).first(); // Motion is on the fourth slide
             await (one === '#sentence' ? target.focus() : target.click());
             await page.keyboard.press('ArrowRight');
-            same('1: 2 / 7', await place(), one);
+            same('1: 5 / 7', await place(), one);
             await page.keyboard.press('ArrowLeft');
-            same('1: 1 / 7', await place(), one);
+            same('1: 4 / 7', await place(), one);
         }
-        await page.keyboard.press('ArrowRight'); // scores and weights
+        await page.keyboard.press('ArrowRight'); // the context
         await page.locator('.shows .over:visible').first().click();
         await page.keyboard.press('ArrowRight');
-        same('1: 3 / 7', await place(), 'a matrix');
+        same('1: 6 / 7', await place(), 'a matrix');
     }));
 
 await test('the buttons of the next and the previous step are in a low window', () =>
@@ -527,7 +616,7 @@ await test('on paper the lesson has all steps, without buttons that lead elsewhe
         await page.emulateMedia({ media: 'print' });
         same(WALK + 1, await page.locator('.lesson').count());
         same(WALK + 1, await page.locator('.question[open]').count());
-        for (const one of ['.steps', '.command button', '#sentence', '.choices'])
+        for (const one of ['.steps', '.command button', '#sentence', '#dots', '.moves'])
             same(0, await page.locator(one).locator('visible=true').count(), one);
         await page.evaluate(() => dispatchEvent(new Event('afterprint')));
         same(1, await page.locator('.lesson').count());
@@ -560,7 +649,7 @@ await test('a lesson in Chinese is in Chinese', async () => {
         same('zh', await page.getAttribute('html', 'lang'));
         for (let step = 0; step <= WALK; step++) {
             await page.selectOption('#sentence', String(step));
-            const isTerm = (text) => /^([a-z_0-9.]+( L\d+(·K?[HV]\d+)?)?|Esc)$/.test(text);
+            const isTerm = (text) => /^([a-z_0-9.]+( L\d+(·K?[HV]+\d+)?)?|L\d+·K?[HV]+\d+|Esc|GPT|\+ MLP|e\^\(… − max\))$/.test(text);
             const isForeign = (text) => !/[\u4e00-\u9fff]/.test(text) && !isTerm(text);
             same([], (await wordsOf(page)).filter(isForeign), `step ${step + 1}`);
         }

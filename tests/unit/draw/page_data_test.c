@@ -784,6 +784,7 @@ TEST(a_lesson_has_the_texts_that_a_step_has)
 {
     const struct page_lesson chinese = {.title = "题目", .question = "</b>"};
     struct page_lesson lesson = {.title = "T",
+                                 .point = "P",
                                  .before = "B",
                                  .line = "L",
                                  .look = "K",
@@ -798,6 +799,7 @@ TEST(a_lesson_has_the_texts_that_a_step_has)
     write_page(true);
     expect("lesson", JSON({
                "title" : "T",
+               "point" : "P",
                "before" : "B",
                "line" : "L",
                "look" : "K",
@@ -816,6 +818,10 @@ TEST(a_lesson_has_the_texts_that_a_step_has)
     lesson.channels = "cat dog";
     lesson.arithmetic = "<p>";
     lesson.scene = "softmax";
+    lesson.picture = "plane+softmax";
+    lesson.labels = "who? | what?";
+    lesson.is_other = true;
+    lesson.of = 5;
     write_page(true);
     expect("lesson.also", "\"also\"");
     expect("lesson.caption", "\"caption\"");
@@ -825,6 +831,9 @@ TEST(a_lesson_has_the_texts_that_a_step_has)
     expect("lesson.channels", "\"cat dog\"");
     expect("lesson.arithmetic", "\"\\u003cp>\"");
     expect("lesson.scene", "\"softmax\"");
+    expect("lesson.picture", "\"plane+softmax\"");
+    expect("lesson.labels", "\"who? | what?\"");
+    expect("lesson.of", "5");
 }
 
 /* --- tensors beside those of the page --------------------------------------------------------- */
