@@ -35,9 +35,12 @@ const CHINESE = {
     'query of #': '#的查询',
     'The keys as arrows beside the query of #': '画成箭头的键，与#的查询',
     'Then it is divided by √#.': '然后再除以 √#。',
-    ['Behind each word its score: the shadow, times the length of the query. A key at a right ' +
-    'angle has 0, one that points away less.']:
-        '每个词后面是它的分数：投影乘以查询的长度。与查询垂直的键得 0 分，背向查询的得负分。',
+    ['Thick lines are shadows. After each word its score: its shadow, times the length of the ' +
+    'query.']: '粗线是投影。每个词后面是它的分数：投影乘以查询的长度。',
+    'The left column is #, where a word looks that has no answer.':
+        '左边一列是#：没有答案的词看这里。',
+    'The weights fill a bar of length 1': '各个权重填满长度为 1 的条',
+    'All numbers of this step': '这一步的所有数',
     'Arcs: where heads look': '弧线：头看哪里',
     'Lines: where each word looks': '线：每个词看哪里',
     'A GPT would have to guess the word from # alone.': 'GPT 只能凭#猜这个词。',

@@ -3,6 +3,7 @@
 
 const LESSON_PLACES = 4; // decimals, as in the texts
 const PICTURE_LETTERS = 15;
+const opened = {}; // the parts of a step that the reader has opened, by name
 // Letters for a projector, in shares of the height: the least, and those of a short text.
 const [LETTERS_LEAST, LETTERS_MOST] = [1 / 36, 1 / 24];
 
@@ -36,7 +37,7 @@ class LessonView {
         const page = element('div', parts, this.lesson.walk ? 'lesson walks' : 'lesson');
         parent.append(page);
         claims.append(element('h2', this.lesson.title), element('p', this.lesson.point, 'point'));
-        this.drawHead(told);
+        this.drawHead(told, isProjecting() ? told : claims);
         if (!this.lesson.walk) this.drawCells(told);
         const end = isProjecting() ? told : asks;
         this.drawQuestion(end);
@@ -65,7 +66,30 @@ class LessonView {
         for (const one of names ? shows.querySelectorAll('[data-figure]') : [])
             one.hidden = !names.some((name) => isFigure(one.dataset.figure, name));
         if (names || this.lesson.walk) this.drawMotion(shows, names || this.lesson.figures);
-        else if (!state.printing && this.marks[0]?.tensor.labels('row')) this.foldMotion(shows);
+        else if (!state.printing) this.fold(shows);
+    }
+
+    // The tables and Motion, each behind a line that opens it. They stay open from step to step.
+    fold(shows) {
+        const tables = element('div', [...shows.children]);
+        const moves = element('div');
+        const folds = [
+            ['tables', say('All numbers of this step'), tables, () => {}],
+            this.lesson.scene && ['moves', say('Watch it being computed'), moves, (isOpen) => {
+                if (isOpen) this.drawMotion(moves, 'motion');
+                else keepMotion();
+            }],
+        ].filter(Boolean);
+        for (const [name, words, part, act] of folds) {
+            const one = element('details', [element('summary', words), part], name);
+            one.addEventListener('toggle', () => {
+                if (!one.isConnected) return;
+                opened[name] = one.open;
+                act(one.open);
+            });
+            one.open = Boolean(opened[name]);
+            shows.append(one);
+        }
     }
 
     // Motion, if the figures name it: above them, with the scene that they name.
@@ -76,23 +100,6 @@ class LessonView {
         const { caption: words } = this.texts;
         if (words) shows.prepend(element('p', words, 'captions', { translate: 'no' }));
         if (state.printing) leaveStill();
-    }
-
-    // Motion behind a line that opens it, below the figures. It stays open if the step is drawn
-    // again.
-    foldMotion(shows) {
-        if (!this.lesson.scene) return;
-        const moves = element('div');
-        const fold = element('details', [element('summary', say('Watch it being computed')), moves],
-            'moves');
-        fold.addEventListener('toggle', () => {
-            if (!fold.isConnected) return;
-            motion.unfolded = fold.open && this.lesson;
-            if (fold.open) this.drawMotion(moves, 'motion');
-            else keepMotion();
-        });
-        fold.open = motion.unfolded === this.lesson;
-        shows.append(fold);
     }
 
     // On a projector a step is a row of slides, each with one text and its figures, in the largest
@@ -147,20 +154,19 @@ class LessonView {
         });
     }
 
-    drawHead(page) {
+    drawHead(page, claims) {
         const { lesson } = this;
-        page.append(
-            element('div', lesson.scale ? '' : quoted(this.sentence.title), 'sentence quiet'),
-            element('p', lesson.before, 'claim'),
-        );
+        claims.append(element('div', lesson.scale ? '' : quoted(this.sentence.title),
+            'sentence quiet'));
+        page.append(element('p', lesson.before, 'claim'));
         if (this.sentence.untrained && !lesson.scale)
             page.append(element('div', say(`${NOT_TRAINED}.`), 'note caption'));
-        if (lesson.line) page.append(commandLine(lesson.line));
         for (const [at, look] of lesson.look.split('\n\n').entries()) {
             const before = element('b', at && !isProjecting() ? '' : say('Look: '));
             page.append(element('p', [before, look], 'look'));
         }
-        if (lesson.also) page.append(element('p', lesson.also, 'also'));
+        if (lesson.also) page.append(element('p', withCommands(lesson.also), 'also'));
+        if (lesson.line) page.append(commandLine(lesson.line));
     }
 
     // The marked cells with their exact numbers; each opens in the workbench.
@@ -312,6 +318,14 @@ function fits(shows) {
     return shown.every((one) => bottom(one) <= bottom(shows) && isWhole(one)) &&
         [...shows.querySelectorAll('.scroll, .picture')].every((one) =>
             one.scrollWidth <= one.clientWidth);
+}
+
+// The parts of a text, of which commands are code.
+function withCommands(text) {
+    const value = '(?:"[^"]*"|[^\\s"]+?(?=[。，；]|[.]?(?:\\s|$)))';
+    const command = `attn-cli \\w+(?: scale)?(?: --?[\\w-]+(?: ${value})?| "[^"]*")*`;
+    return text.split(new RegExp(`(${command})`, 'u')).map((part, at) =>
+        (at % 2 ? element('code', part, 'inline') : part));
 }
 
 // "weights:1.0": a matrix as steps.txt names it; "weights" names all heads' matrices.

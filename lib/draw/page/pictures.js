@@ -26,18 +26,26 @@ function queryOf({ sentence, marks: [mark] }) {
 
 // --- tables with bars ----------------------------------------------------------------------------
 
-// A bar from `from` to `to` on an axis with the ends `low` and `high`, and a number behind it.
-function barCell([from, to], { low, high }, words, isMain) {
+// A bar from `from` to `to` on an axis with the ends `low` and `high`, and a number behind it, in the
+// width of the longest one of the column.
+function barCell([from, to], { low, high, letters }, words, isMain, joins) {
     const place = (value) => (100 * (value - low)) / (high - low || 1);
     const bar = element('i', '', to < from ? 'below' : isMain ? 'main' : '');
     bar.style.left = `${place(Math.min(from, to))}%`;
     bar.style.width = `${Math.abs(place(to) - place(from))}%`;
-    const zero = element('u');
-    zero.style.left = `${place(0)}%`;
-    return element('td', [element('span', [bar, low < 0 && zero], 'track'), words], 'barred');
+    const tick = (value, className) => {
+        const made = element('u', '', className);
+        made.style.left = `${place(value)}%`;
+        return made;
+    };
+    const number = element('span', words, 'number');
+    number.style.width = `${letters}ch`;
+    const ticks = [low < 0 && tick(0, 'zero'), joins && tick(to, 'joint')];
+    return element('td', [element('span', [bar, ...ticks], 'track'), number], 'barred');
 }
 
-const axisOf = (values) => ({ low: Math.min(0, ...values), high: Math.max(0, ...values) });
+const axisOf = (values) => ({ low: Math.min(0, ...values), high: Math.max(0, ...values),
+    letters: Math.max(...values.map((value) => places(value).length)) });
 
 // A table whose rows are [name, values…]; each column has a title, the axis of its bars, and
 // perhaps a sum in the last row.
@@ -53,7 +61,7 @@ function barTable(rows, columns, isMain = () => false) {
     const foot = hasSums &&
         element('tfoot', element('tr', [headerCell(say('sum'), 'row'), ...sums]));
     return element('table', [element('thead', element('tr', [element('td'), ...heads])),
-        element('tbody', body), foot], 'bars-table');
+        element('tbody', body), foot], `bars-table ${columns.length > 3 ? 'many' : ''}`);
 }
 
 // Scores, their exponentials and weights of a query.
@@ -69,9 +77,26 @@ function softmaxPicture(step) {
     const columns = [{ title: say('score') },
         ...(isScaled ? [{ title: `÷ √${q.length}` }] : []),
         { title: 'e^(… − max)', sum }, { title: say('weight'), sum: 1 }];
-    return [barTable(rows, columns, (at) => at === best),
+    return [barTable(rows, columns, (at) => at === best), sharesBar(seen.map(({ label }, at) =>
+        ({ label, share: powers[at] / sum, isMain: at === best })), step),
         caption(say('From # to each word: subtract the highest, raise e to it, divide by the sum.',
             quoted(query)))];
+}
+
+// Weights as parts of one bar, which they fill; words where there is room.
+function sharesBar(parts, { width, size }) {
+    const made = parts.map(({ label, share, isMain }) => {
+        const fits = (text) => textWidth(text, size) < share * Math.min(width, 640) - 14;
+        const number = ` ${roundShare(share)}`;
+        const words = fits(label + number) ? [element('bdi', label), number]
+            : fits(label) ? element('bdi', label) : '';
+        const part = element('span', words, isMain ? 'main' : '',
+            { title: `${label} ${places(share)}` });
+        part.style.width = `${100 * share}%`;
+        return part;
+    });
+    return element('div', made, 'shares', { role: 'img',
+        'aria-label': say('The weights fill a bar of length 1') });
 }
 
 // Weights, values, and the products that add up to the context.
@@ -110,11 +135,11 @@ function addsPicture(step, section, column) {
     const ends = parts.map(({ value }) => [sum, (sum += value)]);
     const axis = axisOf(ends.flat());
     const row = (name, range, value, kind) => element('tr', [headerCell(name, 'row'),
-        barCell(range, axis, places(value), kind === 'main')], kind);
+        barCell(range, axis, places(value), true, kind !== 'whole')], kind);
     const [largest] = [...parts].sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
     return [element('table', element('tbody', [
         ...parts.map((one, at) =>
-            row(one.name, ends[at], one.value, one === largest ? 'main' : '')),
+            row(one.name, ends[at], one.value, one === largest ? 'most' : '')),
         row(say('sum'), [0, sum], sum, 'whole')]), 'bars-table wide-bars'),
         caption(say('Channel # of the vector: each part begins where the last one ends.',
             section ? column : step.marks[0].column))];
@@ -151,7 +176,7 @@ function tableOf({ texts }, section) {
 function widthsPicture(step) {
     const rows = [...tableOf(step).tBodies[0].rows].map(({ cells }) =>
         [0, 3, 4].map((at) => Number(cells[at].textContent)));
-    const axis = { low: 0, high: 1 };
+    const axis = { ...axisOf([1]), low: 0 };
     const head = ['without ÷ √d', 'with ÷ √d'].map((words) => headerCell(say(words), 'col'));
     return [element('table', [
         element('caption', say('The largest of 64 weights, on average')),
@@ -159,7 +184,7 @@ function widthsPicture(step) {
         element('tbody', rows.map(([d, plain, scaled]) => element('tr', [
             headerCell(`d = ${d}`, 'row'), barCell([0, plain], axis, places(plain), true),
             barCell([0, scaled], axis, places(scaled))]))),
-    ], 'bars-table')];
+    ], 'bars-table spread')];
 }
 
 // --- matrices ------------------------------------------------------------------------------------
@@ -236,11 +261,22 @@ function headsPicture(step) {
             tonesOf(tensor, index)(0).level(value));
         const { ramp } = tonesOf(tensor, index)(0);
         const cells = { rows: tensor.rowCount, columns: tensor.columnCount, levels, ramp };
-        const asks = labelsOfArcs(step)[step.marks.findIndex((one) => one.index === index)];
-        return element('div', [element('b', tensor.shownHead(index)), ' ', asks,
-            canvasOfCells(cells, element('canvas'))]);
+        const mark = step.marks.find((one) => one.index === index);
+        const answer = element('i', '', mark ? 'answer' : '');
+        const share = (at, of) => `${(100 * at) / of}%`;
+        if (mark)
+            Object.assign(answer.style, {
+                left: share(mark.column, tensor.columnCount), width: share(1, tensor.columnCount),
+                top: share(mark.row, tensor.rowCount), height: share(1, tensor.rowCount) });
+        const first = element('i', '', 'rest');
+        first.style.width = share(1, tensor.columnCount);
+        return element('div', [
+            element('p', [element('b', tensor.shownHead(index)), ' ', labelsOfArcs(step)[index]]),
+            element('div', [canvasOfCells(cells, element('canvas')), first, answer], 'map')]);
     });
-    return [...arcsPicture(step), element('div', maps, 'small-maps')];
+    return [...arcsPicture(step), element('div', maps, 'small-maps'),
+        caption(say('The left column is #, where a word looks that has no answer.',
+            quoted(tensor.label('column', 0))))];
 }
 
 // Heads above the keys and values that they share.
@@ -318,26 +354,41 @@ function planePicture(step) {
         d: `M${place(from).join(' ')}L${place(to).join(' ')}` }));
     const origin = { x: 0, y: 0 };
     line({ x: lows[0], y: 0 }, { x: highs[0], y: 0 }, 'axis');
-    const best = largestOf(points.map(({ raw }) => raw - Math.min(...points.map((p) => p.raw))));
-    const placed = [];
+    const row = step.marks[0].row;
+    const isKey = (one) => one.row === row && one.tensor.labels('column');
+    const told = new Set(step.marks.filter(isKey).map(({ column }) => column));
+    const kindOf = (at) => (told.has(at) ? 'told' : '');
+    const obstacles = [];
     points.forEach((one, at) => {
-        const kind = at === best ? 'best' : '';
-        line(one, { x: one.x, y: 0 }, `shadow ${kind}`);
-        line(origin, one, `key ${kind}`);
+        const foot = { x: one.x, y: 0 };
+        line(one, foot, `drop ${kindOf(at)}`);
+        line(origin, one, `key ${kindOf(at)}`);
         const [x, y] = place(one);
-        svg.append(shape('circle', { cx: x, cy: y, r: 4, class: kind }));
+        svg.append(shape('circle', { cx: x, cy: y, r: 4, class: kindOf(at) }));
+        for (let part = 0; part <= 16; part++)
+            obstacles.push(place({ x: (one.x * part) / 16, y: (one.y * part) / 16 }),
+                place({ x: one.x, y: (one.y * part) / 16 }));
     });
     line(origin, { x: length, y: 0 }, 'query');
+    const [startX, startY] = place(origin);
+    [...told].forEach((at, number) => {
+        const [end] = place({ x: points[at].x, y: 0 });
+        const y = startY + 8 + 7 * number;
+        svg.append(shape('path', { class: 'shadow', d: `M${startX} ${y}H${end}` }));
+        obstacles.push(...[0.2, 0.4, 0.6, 0.8, 1].map((part) =>
+            [startX + part * (end - startX), y]));
+    });
     const [tipX, tipY] = place({ x: length, y: 0 });
     svg.append(shape('path', { class: 'tip', d: `M${tipX} ${tipY}l-10 -5v10z` }));
-    const names = points.map((one, at) => ({ at: place(one), kind: at === best ? 'best' : '',
+    const names = points.map((one, at) => ({ at: place(one), kind: kindOf(at),
         words: `${one.label} ${places(one.raw)}` }));
     names.push({ at: [tipX, tipY], words: say('query of #', quoted(query)), kind: 'query' });
+    const placed = [];
     for (const one of names.sort((a, b) => (b.kind > a.kind ? 1 : -1)))
-        placeName(svg, placed, one, { width, height: high, size });
+        placeName(svg, placed, obstacles, one, { width, height: high, size });
     const dividing = scale === 1 ? '' : say('Then it is divided by √#.', q.length);
-    return [svg, caption([say('Behind each word its score: the shadow, times the length of the ' +
-        'query. A key at a right angle has 0, one that points away less.'), ' ', dividing])];
+    return [svg, caption([say('Thick lines are shadows. After each word its score: its shadow, ' +
+        'times the length of the query.'), ' ', dividing])];
 }
 
 function apartFrom(vector, axis) {
@@ -345,8 +396,8 @@ function apartFrom(vector, axis) {
     return Float64Array.from(vector, (value, i) => value - along * axis[i]);
 }
 
-// A name at a point, at the nearest place that no other name covers.
-function placeName(svg, placed, { at: [x, y], words, kind }, { width, height, size }) {
+// A name at a point, at the nearest place where it covers no other name and, if there is one, no line.
+function placeName(svg, placed, obstacles, { at: [x, y], words, kind }, { width, height, size }) {
     const wide = textWidth(words, size);
     const turns = [[8, -6], [8, size + 4], [-8 - wide, -6], [-8 - wide, size + 4],
         [-wide / 2, -size], [-wide / 2, 1.8 * size]];
@@ -355,7 +406,9 @@ function placeName(svg, placed, { at: [x, y], words, kind }, { width, height, si
     const isFree = (one) => one.left >= 0 && one.left + wide <= width && one.y >= size
         && one.y <= height - 2 && placed.every((other) => Math.abs(other.y - one.y) >= 1.15 * size
             || one.left >= other.left + other.wide + 6 || other.left >= one.left + wide + 6);
-    const place = tries.find(isFree) || tries[0];
+    const isClear = (one) => obstacles.every(([left, down]) => left < one.left - 3
+        || left > one.left + wide + 3 || down < one.y - size || down > one.y + 0.3 * size);
+    const place = tries.find((one) => isFree(one) && isClear(one)) || tries.find(isFree) || tries[0];
     placed.push(place);
     svg.append(shape('text', { x: place.left, y: place.y, 'font-size': size, class: kind }, words));
 }
@@ -379,7 +432,7 @@ function linesOfWords(words, width, size) {
 // As large as one line allows, but not smaller than the other letters; on a slide, than 18 pixels.
 function sizeOfWords(words, { width, size }) {
     const needed = words.reduce((sum, word) => sum + textWidth(word, 20) + 11, 0) / 20;
-    return clamp(Math.floor(width / needed), isProjecting() ? 18 : size, 1.6 * size);
+    return clamp(Math.floor(width / needed), isProjecting() ? 18 : size, 2 * size);
 }
 
 // The names of arcs, short arcs first: each a little aside, or above the names that it would
@@ -411,7 +464,7 @@ function drawArcsOf(step, words, arrows, label) {
     const spans = arrows.filter(isOneLine).map(({ row, column }) => Math.abs(row - column));
     const longest = Math.max(1, ...spans);
     const room = (spans.length ? Math.min(7 * step.size, 0.16 * step.width) : 0) + 3.4 * step.size;
-    const below = lines > 1 ? 3.2 * size : 0;
+    const below = lines > 1 ? 4 * size : 0;
     const top = room + size;
     const height = top + (lines - 1) * below + 0.6 * size;
     const svg = drawing(step.width, height, label);
@@ -430,16 +483,20 @@ function drawArcsOf(step, words, arrows, label) {
         const width = 1.5 + 5 * one.share;
         svg.append(shape('path', { class: `arc ${one.kind || ''}`, 'stroke-width': width,
             d: `M${from.x} ${start}C${from.x} ${pull} ${to.x} ${push} ${to.x} ${end}` }));
+        const back = isAbove || end > start ? -1 : 1; // from the tip to the shaft
+        svg.append(shape('path', { class: `head ${one.kind || ''}`,
+            d: `M${to.x} ${end + 2}l-6 ${11 * back}h12z` }));
         const lines = isAbove ? one.words : [one.words.join(' ')];
         const half = Math.max(...lines.map((line) => textWidth(line, step.size))) / 2;
-        const x = clamp((from.x + to.x) / 2, half, step.width - half);
+        const middle = (from.x + to.x) / 2 + (isAbove ? 0 : half + 8); // beside an arc across lines
+        const x = clamp(middle, half, step.width - half);
         names.push({ lines, x, half, y: isAbove ? a - high - 8 : pull + 0.3 * step.size });
     }
     const upper = placeNames(svg, names, step.size);
     svg.setAttribute('viewBox', `0 ${upper} ${step.width} ${height - upper}`);
     svg.setAttribute('height', height - upper);
     const isEnd = (at) => arrows.some(({ row, column }) => row === at || column === at);
-    spots.forEach((spot, at) => svg.append(shape('text', { x: spot.left, y: baseline(spot),
+    spots.forEach((spot, at) => svg.append(shape('text', { x: spot.x, y: baseline(spot),
         'font-size': size, class: isEnd(at) ? 'word end' : 'word' }, spot.word)));
     return svg;
 }
@@ -510,8 +567,8 @@ function acrossPicture(step) {
                 d: `M${from} ${a}C${from} ${(a + b) / 2} ${to} ${(a + b) / 2} ${to} ${b}` }));
     }));
     for (const [line, y] of [[upper, 1.1 * size], [lower, gap + 2.2 * size]])
-        for (const { word, left } of line.places)
-            svg.append(shape('text', { x: left + shift(line), y, 'font-size': size, class: 'word' },
+        for (const { word, x } of line.places)
+            svg.append(shape('text', { x: x + shift(line), y, 'font-size': size, class: 'word' },
                 word));
     return [svg];
 }

@@ -46,8 +46,15 @@ function numbersOf(tensors, name) {
     return isOfHeads ? found[found.length > 1 ? Number(head) : 0] : found;
 }
 
+// A page whose tables are open, in each step.
+const withTables = (file, body, options) =>
+    withPage(file, async (page) => {
+        await page.click('.tables > summary');
+        await body(page);
+    }, options);
+
 await test('every step has the text of the command `lesson`', () =>
-    withPage(path, async (page) => {
+    withTables(path, async (page) => {
         same(all.length, lines.length + 1, 'lesson scale is not listed');
         same(WALK + 1, await page.locator('#sentence option').count());
         for (let step = 1; step <= all.length; step++) {
@@ -61,7 +68,7 @@ await test('every step has the text of the command `lesson`', () =>
     }));
 
 await test('marked cells have the numbers of the models', () =>
-    withPage(path, async (page) => {
+    withTables(path, async (page) => {
         for (let step = 0; step < lines.length; step++) {
             await page.selectOption('#sentence', String(step));
             const tensors = tensorsOf(lines[step]);
@@ -83,7 +90,7 @@ await test('marked cells have the numbers of the models', () =>
     }));
 
 await test('the state of a step has the words of its model on its axes', () =>
-    withPage(path, async (page) => {
+    withTables(path, async (page) => {
         const words = JSON.parse(readFileSync(join(process.env.ROOT, 'models/recall/vocab.json')));
         await page.selectOption('#sentence', '15');
         const sheet = page.locator('[data-figure="mix_state:0.0"] .over');
@@ -101,7 +108,7 @@ await test('the state of a step has the words of its model on its axes', () =>
     }));
 
 await test('a marked cell opens in its matrix', () =>
-    withPage(path, async (page) => {
+    withTables(path, async (page) => {
         await page.selectOption('#sentence', '5'); // two heads
         const words = await page.locator('.lesson .over').first().getAttribute('aria-label');
         yes(words.endsWith('Arrow keys move.'), words); // Enter explains in the workbench
@@ -116,7 +123,7 @@ await test('a marked cell opens in its matrix', () =>
     }));
 
 await test('every step has a question, and its answer uses numbers of the step', () =>
-    withPage(path, async (page) => {
+    withTables(path, async (page) => {
         for (let step = 0; step <= WALK; step++) {
             await page.selectOption('#sentence', String(step));
             const question = page.locator('.question');
@@ -133,7 +140,7 @@ await test('every step has a question, and its answer uses numbers of the step',
     }));
 
 await test('buttons and keys lead to the next and the previous step', () =>
-    withPage(path, async (page) => {
+    withTables(path, async (page) => {
         await page.click('#lesson-after');
         await page.keyboard.press(']');
         yes((await page.locator('.lesson h2').innerText()).startsWith('3'), 'it is not the third');
@@ -166,7 +173,7 @@ async function walk(page) {
 const calm = { reducedMotion: 'reduce' };
 
 await test('the last step is the journey through all layers, and a step opens its scenes', () =>
-    withPage(
+    withTables(
         path,
         async (page) => {
             await page.selectOption('#sentence', String(WALK));
@@ -201,11 +208,11 @@ await test('the last step is the journey through all layers, and a step opens it
 await test('the journey of a lesson accepts any model and text', async () => {
     const other = join(scratch, 'other.html');
     execFileSync(attn, ['lesson', '-m', 'life-4-heads', '-s', 'Life is short', '-o', other]);
-    await withPage(
+    await withTables(
         other,
         async (page) => {
             await page.selectOption('#sentence', String(WALK));
-            same('“Life is short”', await page.locator('.told > .sentence').innerText());
+            same('“Life is short”', await page.locator('.claims > .sentence').innerText());
             yes((await walk(page)).some((title) => title.endsWith('Sum')), 'no attention');
         },
         calm,
@@ -224,7 +231,7 @@ function overlapping(drawing) {
 }
 
 await test('the shadow of a key on the query, times the length of the query, is its score', () =>
-    withPage(path, async (page) => {
+    withTables(path, async (page) => {
         for (const [step, row] of [[0, 1], [4, 1]]) {
             await page.selectOption('#sentence', String(step));
             const tensors = Object.entries(tensorsOf(lines[step]));
@@ -251,7 +258,7 @@ await test('the shadow of a key on the query, times the length of the query, is 
     }));
 
 await test('numbers of the first pictures are those of the models', () =>
-    withPage(path, async (page) => {
+    withTables(path, async (page) => {
         const cells = async (step, selector = '.picture td') => {
             await page.selectOption('#sentence', String(step));
             return (await page.locator(selector).allTextContents()).map((text) =>
@@ -279,7 +286,7 @@ await test('numbers of the first pictures are those of the models', () =>
 await test('names of pictures do not lie on each other, on a screen and on a phone', async () => {
     for (const [width, height] of [[1440, 900], [1280, 720], [390, 844]])
         for (const lang of ['en', 'zh'])
-            await withPage(
+            await withTables(
                 path,
                 async (page) => {
                     for (let step = 0; step < WALK; step++) {
@@ -297,7 +304,7 @@ await test('names of pictures do not lie on each other, on a screen and on a pho
 });
 
 await test('in Chinese a step has its Chinese example', () =>
-    withPage(path, async (page) => {
+    withTables(path, async (page) => {
         const read = async (lang) => {
             await page.evaluate((hash) => (location.hash = hash), `sentence=5&lang=${lang}`);
             return page.innerText('#lesson');
@@ -341,7 +348,7 @@ const numbersShown = (page) =>
     ]);
 
 await test('each step shows every number of its text, with its decimals', () =>
-    withPage(path, async (page) => {
+    withTables(path, async (page) => {
         await page.evaluate(() => {
             window.drawn = [];
             const own = CanvasRenderingContext2D.prototype.fillText;
@@ -367,7 +374,7 @@ await test('each step shows every number of its text, with its decimals', () =>
 
 await test('tables are beside their text where the window is wide, and fit it', async () => {
     for (const [width, height] of [[1440, 900], [1280, 720], [1024, 768], [390, 844]])
-        await withPage(
+        await withTables(
             path,
             async (page) => {
                 if (width < 700) await page.click('#edit');
@@ -429,7 +436,7 @@ await test('on a phone no names or numbers of Motion touch', async () => {
     execFileSync(attn, ['lesson', ...words, '-o', roles]);
     const phone = { viewport: { width: 390, height: 844 }, ...calm };
     for (const [file, steps] of [[path, [1, 4, 13, WALK]], [roles, [13, WALK]]])
-        await withPage(
+        await withTables(
             file,
             async (page) => {
                 await page.click('#edit');
@@ -447,7 +454,7 @@ await test('on a phone no names or numbers of Motion touch', async () => {
 });
 
 await test('the output projection has what each head adds, and W_O', () =>
-    withPage(path, async (page) => {
+    withTables(path, async (page) => {
         await page.selectOption('#sentence', String(7));
         const part = page.locator('.arithmetic section', { has: page.getByText('Output', { exact: true }) });
         for (const row of ['head 1', 'head 3', 'b_O', 'attn_out'])
@@ -463,7 +470,7 @@ await test('the output projection has what each head adds, and W_O', () =>
     }));
 
 await test('no step has more than nine sections', () =>
-    withPage(path, async (page) => {
+    withTables(path, async (page) => {
         for (let step = 0; step < WALK; step++) {
             await page.selectOption('#sentence', String(step));
             const count = await page.locator('.shows h3').count();
@@ -516,7 +523,7 @@ await test('a projected lesson has one text and figures that fit a screen, in la
         [path, 1920, 1080],
         [chinese, 1280, 720],
     ])
-        await withPage(
+        await withTables(
             file,
             async (page) => {
                 await page.evaluate(() => {
@@ -562,7 +569,7 @@ await test('a projected lesson has one text and figures that fit a screen, in la
 });
 
 await test('a projected lesson that is loaded again shows the slide that it showed', () =>
-    withPage(path, async (page) => {
+    withTables(path, async (page) => {
         await page.keyboard.press('p');
         await page.selectOption('#sentence', '1');
         for (let i = 0; i < 3; i++) await page.keyboard.press('ArrowRight');
@@ -576,7 +583,7 @@ await test('a projected lesson that is loaded again shows the slide that it show
     }));
 
 await test('on slides the arrow keys turn the slide, whatever was clicked', () =>
-    withPage(path, async (page) => {
+    withTables(path, async (page) => {
         const place = async () =>
             `${await page.inputValue('#sentence')}: ${await page.innerText('.steps .quiet')}`;
         await page.keyboard.press('p');
@@ -598,7 +605,7 @@ await test('on slides the arrow keys turn the slide, whatever was clicked', () =
     }));
 
 await test('the buttons of the next and the previous step are in a low window', () =>
-    withPage(
+    withTables(
         path,
         async (page) => {
             for (let step = 0; step < WALK; step++) {
@@ -611,7 +618,7 @@ await test('the buttons of the next and the previous step are in a low window', 
     ));
 
 await test('on paper the lesson has all steps, without buttons that lead elsewhere', () =>
-    withPage(path, async (page) => {
+    withTables(path, async (page) => {
         await page.evaluate(() => dispatchEvent(new Event('beforeprint')));
         await page.emulateMedia({ media: 'print' });
         same(WALK + 1, await page.locator('.lesson').count());
@@ -627,7 +634,7 @@ await test('formulas and tables have the same symbols in Chinese, but names of c
         const file = join(scratch, 'symbols.html');
         execFileSync(attn, ['lesson', '5', ...args, '-o', file]);
         let texts;
-        await withPage(file, async (page) => {
+        await withTables(file, async (page) => {
             const symbols = page.locator('.arithmetic :is(.formula, .worked, th:has(sub))');
             texts = await symbols.allTextContents();
         });
@@ -645,7 +652,7 @@ await test('formulas and tables have the same symbols in Chinese, but names of c
 await test('a lesson in Chinese is in Chinese', async () => {
     const chinese = join(scratch, 'chinese.html');
     execFileSync(attn, ['lesson', '--lang', 'zh', '-o', chinese]);
-    await withPage(chinese, async (page) => {
+    await withTables(chinese, async (page) => {
         same('zh', await page.getAttribute('html', 'lang'));
         for (let step = 0; step <= WALK; step++) {
             await page.selectOption('#sentence', String(step));
@@ -661,7 +668,7 @@ await test('every text of body.html has a Chinese name', async () => {
     const table = source.slice(source.indexOf('{'), source.indexOf('};') + 1);
     const names = Object.keys(Function(`return ${table}`)());
     const body = readFileSync(join(process.env.ROOT, 'lib/draw/page/body.html'), 'utf8');
-    await withPage(path, async (page) => {
+    await withTables(path, async (page) => {
         const texts = await page.evaluate((html) => {
             const parsed = new DOMParser().parseFromString(html, 'text/html');
             const walker = parsed.createTreeWalker(parsed.body, NodeFilter.SHOW_TEXT);
