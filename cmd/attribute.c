@@ -50,16 +50,17 @@ static const struct option_row attribute_options[] = {
     STRING("head", 0, "L.H", IN(attribute.head),
            "split a score of this head; 18.6: why the query looks at --key",
            .heading = "A score of a head"),
-    STRING(
-        "key", 0, "K", IN(attribute.key),
-        "with --head: the key, a position or a token; 4; its score less the score of another key, "
-        "4:2, of the mean of all visible keys, 4:mean, or of all keys by their weights, 4:weights"),
+    STRING("key", 0, "K", IN(attribute.key),
+           "with --head: the key, a position or a token; 4:2 is the score of key 4 less the score "
+           "of key 2; 4:mean: less the mean of all visible keys; 4:weights: less the mean of all "
+           "keys by their weights"),
     STRING("part", 0, "PART", IN(attribute.part),
-           "with --head: self (default), cross or encoder; in encoder-decoders"),
+           "with --head: self (default), cross or encoder; the attention of an encoder-decoder"),
     STRING("corrupt", 0, "TEXT", IN(patch.corrupt),
-           "with --head: a text whose pairs are subtracted; it has as many tokens"),
+           "with --head: a text whose pairs are subtracted; it needs as many tokens as the text"),
     INTEGER("depth", 0, "N", IN(attribute.depth), 0, 100,
-            "with --head: steps of the path (default: 2); behind the largest part of each side",
+            "with --head: steps of the path (default: 2); the path behind the largest part of each "
+            "side",
             .preset = 2),
     STRING("method", 0, "HOW", IN(attribute.method), "--by token: integrated (default) or gradient",
            .values = &values_methods, .heading = "Saliency of tokens"),

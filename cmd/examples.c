@@ -25,7 +25,7 @@ static const struct option_row own_options[] = {
     INTEGER("top", 0, "N", IN(lens.best), 1, 10000,
             "tokens of each (default: 10); texts and positions count from 0, ranks from 1",
             .preset = 10),
-    FLAG("smallest", 0, OWN(smallest), "the most negative activations; not the most positive"),
+    FLAG("smallest", 0, OWN(smallest), "the most negative activations; default: the most positive"),
     {0},
 };
 

@@ -23,8 +23,8 @@ static const struct option_row own_options[] = {
            "positions (0-2), or all; default: the query of the finding, else the last",
            .heading = "Query", .former = "token"),
     STRING("key", 0, "TOKEN", IN(explain.key),
-           "token whose weight is worked out; if the query attends to it; default: the key of the "
-           "finding, else the first"),
+           "token whose weight is worked out; used if the query attends to it; default: the key of "
+           "the finding, else the first key"),
     STRING("part", 0, "PART", IN(explain.part),
            "self (the decoder, default), cross or encoder; attention of an encoder-decoder model",
            .values = &values_parts),

@@ -37,7 +37,8 @@ enum {
     NAME_COLUMNS = 22, /* width of the names in lists, in columns */
     ABOUT_COLUMN = 2 + NAME_COLUMNS + 2,
     PAGE_COLUMNS = 80,
-    FORM_BYTES = 80, /* room for an option with its letter and argument */
+    BRIEF_COLUMNS = 33, /* width of the briefs under "Most used" */
+    FORM_BYTES = 80,    /* room for an option with its letter and argument */
 };
 
 struct page {

@@ -92,7 +92,6 @@ static void write_lists(const struct page *page, const struct command *command, 
 
 enum {
     OPTION_COLUMNS = 21, /* width of the options on a page of a command */
-    BRIEF_COLUMNS = 33,  /* width of the briefs under "Most used" */
     FIRST_EXAMPLES = 4   /* number of examples on such a page */
 };
 
@@ -193,7 +192,7 @@ static const struct shared_table {
 
 enum { SHARED_TABLES = sizeof shared_tables / sizeof *shared_tables, NAMED_OPTIONS = 3 };
 
-/* Write the pieces of a text, which end in newlines, with spaces between them in lines of the page.
+/* Write a text in lines of the page. Each piece of the text ends in a newline and is not divided.
  * All lines but the first are indented. */
 static void write_pieces(const struct page *page, const char *text)
 {
@@ -207,8 +206,9 @@ static void write_pieces(const struct page *page, const char *text)
     stream_char(page->out, '\n');
 }
 
-/* Append a piece for each option of a table that the command has and whose name a page may give, at
- * most three, or the word of the table. `gap` comes before the first. True: there is a piece. */
+/* Append the word of a table of shared options if the command has one of the options, or up to three
+ * of the options in table->names that the command has. `gap` is written before the first. False:
+ * nothing was appended. */
 static bool add_shared(struct buf *text, const struct command *command,
                        const struct shared_table *table, const char *gap)
 {
@@ -237,7 +237,7 @@ static void write_shared(const struct page *page, const struct command *command)
     for (size_t i = 0; i < SHARED_TABLES; i++) {
         const struct shared_table *table = &shared_tables[i];
         char gap[FORM_BYTES] = "Shared:\n";
-        if (topic == table->topic)
+        if (topic && strcmp(topic, table->topic) == 0)
             snprintf(gap, sizeof gap, ",\n");
         else if (topic)
             snprintf(gap, sizeof gap, " (help %s);\n", topic);

@@ -36,8 +36,8 @@ static const struct option_row own_options[] = {
         "existing vocabulary; a tokenizer.json, or a vocab.json (with --merges: byte-level BPE)"),
     STRING("merges", 0, "FILE", IN(make.merges), "merges.txt of byte-level BPE, with --vocab"),
     STRING("like", 0, "MODEL", IN(make.like),
-           "model with the same sizes (default: life); and with the same vocabulary, unless "
-           "another is given",
+           "model whose sizes are used (default: life); its vocabulary is used unless another is "
+           "given",
            .heading = "Sizes", .values = &values_models),
     STRING("shape", 0, "NAME", IN(make.shape), "sizes of a well-known model; see 'help sizes'",
            .values = &values_shapes),
@@ -49,8 +49,8 @@ static const struct option_row own_options[] = {
             "seed for torch.manual_seed (default: 123)", .heading = "Random weights",
             .preset = ORIGIN_SEED),
     STRING("draw", 0, "HOW", IN(make.draw),
-           "rand (default) or linear; initialise projections with torch.rand, head by head, or as "
-           "nn.Linear does",
+           "rand (default) or linear; how projections are initialised: with torch.rand, head by "
+           "head, or as nn.Linear does",
            .values = &values_draws),
     INTEGER("table", 0, "ROWS", IN(make.table), 1, 100000000,
             "rows of the random nn.Embedding (default: 50000); the first ones are used"),

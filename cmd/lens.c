@@ -32,15 +32,16 @@ static const struct option_row lens_options[] = {
            "[MASK], else the last token",
            .flags = OPTION_FIXED),
     STRING("jacobian", 0, "FILE", IN(lens.jacobian),
-           "Jacobian lens: first multiply by matrices; the vectors of each layer by its matrix in "
-           "FILE, of torch (.pt) or .safetensors",
+           "file of the matrices of a Jacobian lens; the vectors of each layer are first "
+           "multiplied by its matrix; torch (.pt) or .safetensors",
            .heading = "Jacobian lens"),
     FLAG("fit-jacobian", 0, IN(lens.fit),
-         "fit the matrices of --jacobian to the texts; and write them to -o FILE.pt",
+         "fit the matrices of --jacobian to the texts; writes them to -o FILE.pt",
          .flags = OPTION_FIXED | OPTION_NOT_BATCH),
     INTEGER("tokens", 0, "N", IN(lens.tokens), JACOBIAN_TOKENS_MIN, 100000000,
-            "with --fit-jacobian: first N tokens (default: 64); of each text", .preset = 64,
-            .flags = OPTION_FIXED | OPTION_NOT_BATCH),
+            "with --fit-jacobian: tokens a text (default: 64); only the first N tokens of each "
+            "text are read",
+            .preset = 64, .flags = OPTION_FIXED | OPTION_NOT_BATCH),
     {0},
 };
 

@@ -72,10 +72,10 @@ static const struct option_row own_options[] = {
     REAL("grad-clip", 0, "G", OWN(settings.clip), 0, 1000000,
          "maximum gradient norm (default: 1); 0: no clipping", .preset = 1),
     REAL("dropout", 0, "P", OWN(settings.dropout), 0, 1,
-         "probability of dropout (default: 0); of attention, embeddings and residual stream"),
+         "probability of dropout (default: 0); in attention, embeddings and residual stream"),
     REAL("drills", 0, "P", OWN(settings.drills), 0, 1,
-         "fraction of texts that are repeated (default: 0); replaced by repeated random tokens, to "
-         "train induction heads"),
+         "fraction of texts of repeated tokens (default: 0); these texts are random tokens that "
+         "repeat, and train induction heads"),
     INTEGER("seed", 0, "N", OWN(settings.seed), 0, 9007199254740991,
             "seed of weights, text order and dropout; default: 0"),
     STRING("output", 'o', "DIR", IN(output.path), "folder for the model; default: that of --resume",

@@ -75,7 +75,8 @@ static void check_most_used(const struct command *command, struct arena *arena)
         ck_assert_msg(!options_parse(&options, command_set(command), words, arena, &err) &&
                           !options.input.operands.count,
                       "%s %s: %s", command->name, example, err.text);
-        ck_assert_msg(used.brief_bytes <= 33, "%s %s: a long brief", command->name, example);
+        ck_assert_msg(used.brief_bytes <= BRIEF_COLUMNS, "%s %s: a long brief", command->name,
+                      example);
     }
 }
 
