@@ -206,9 +206,9 @@ static void write_pieces(const struct page *page, const char *text)
     stream_char(page->out, '\n');
 }
 
-/* Append the word of a table of shared options if the command has one of the options, or up to three
- * of the options in table->names that the command has. `gap` is written before the first. False:
- * nothing was appended. */
+/* Append the word of a table of shared options if the command has one of the options; if the table
+ * has no word, up to three of table->names that the command has. `gap` is written before the first.
+ * False: nothing was appended. */
 static bool add_shared(struct buf *text, const struct command *command,
                        const struct shared_table *table, const char *gap)
 {

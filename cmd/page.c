@@ -24,6 +24,11 @@ static const struct option_row own_options[] = {
            "tensors (default: embedding, weights); with an encoder also its tensors; see 'help "
            "tensors'",
            .values = &values_tensors, .joints = ",", .heading = "What the page contains"),
+    STRING("layer", 0, "LIST", IN(select.layer), "layers: 0,3-5, -1 (last), or all (default)"),
+    STRING("head", 0, "LIST", IN(select.head),
+           "heads: 0,3-5, -1 (last), or all (default); 17.4,20.0: these heads of these layers"),
+    STRING("title", 0, "TEXT", IN(display.title),
+           "title, '' for none; default: the model and the text", .display = DISPLAY_TITLE),
     STRING("explain", 0, "LIST", IN(page.explain),
            "heads that \"Why this number?\" can explain; 0.1,1.3, all or none; default: all, if "
            "that adds at most 1 MB"),
@@ -39,11 +44,6 @@ static const struct option_row own_options[] = {
     FLAG("live", 0, IN(page.live),
          "other texts can be typed; the page contains the model and runs it in the browser"),
     FLAG("unedited", 0, IN(page.unedited), "each text before and after edits"),
-    STRING("layer", 0, "LIST", IN(select.layer), "layer of the selected head; of a list, the first",
-           .heading = "How it opens"),
-    STRING("head", 0, "LIST", IN(select.head), "selected head; of a list, the first"),
-    STRING("title", 0, "TEXT", IN(display.title),
-           "title, '' for none; default: the model and the text", .display = DISPLAY_TITLE),
     STRING("weights", 0, "FILE", IN(input.weights),
            "show these weights, without a model; attention weights of another program: npy, npz, "
            "safetensors, BertViz's JSON",
