@@ -19,13 +19,13 @@ struct help_topic {
     const char *name, *about;
     const struct option_row *tables[TOPIC_PARTS];
     const struct value_list *lists[TOPIC_PARTS];
-    const char *note; /* NULL: no note */
+    const char *note; /* the last paragraph of the page; NULL: none */
 };
 
 extern const struct help_topic help_topics[];
 extern const size_t help_topic_count;
 
-/* The topic whose page has a list of values; NULL: no topic has it. */
+/* Find the topic whose page has a list of values. NULL: no topic has the list. */
 const struct help_topic *help_topic_of(const struct value_list *list);
 
 /* Names of the pages, for completions: commands, then topics. */
@@ -38,7 +38,7 @@ enum {
     ABOUT_COLUMN = 2 + NAME_COLUMNS + 2,
     PAGE_COLUMNS = 80,
     BRIEF_COLUMNS = 33, /* width of the briefs under "Most used" */
-    FORM_BYTES = 80,    /* room for an option with its letter and argument */
+    FORM_BYTES = 80,    /* maximum length of "-m, --model MODEL", plus a zero */
 };
 
 struct page {
@@ -48,34 +48,34 @@ struct page {
     struct err *err; /* set if memory ran out: the page is incomplete */
 };
 
-/* Write the overview, the page of a topic, or the page of a command. The page of a command has the
- * most used options first, and briefs; with `is_full` it has all examples, all values and each
- * option's whole text. */
+/* Write the overview, the page of a topic, or the page of a command. The page of a command begins
+ * with its most used options, and describes options by their briefs. If `is_full`, it has all
+ * examples, all values and the whole text of each option. */
 void page_of_all(const struct page *page);
 void page_of_topic(const struct page *page, const struct help_topic *topic);
 void page_of_command(const struct page *page, const struct command *command, bool is_full);
 
-/* Write an option with its whole text. */
+/* Write the name of an option and its whole text, not only its brief. */
 void page_option(const struct page *page, const struct option_row *row);
 
-/* An option of the list "Most used". Texts are not terminated by a zero. */
+/* A line of "Most used" in help. Its texts do not end in a zero. */
 struct used_option {
     const struct option_row *row; /* NULL: the command has no such option */
     const char *example, *brief;
     size_t example_bytes, brief_bytes;
 };
 
-/* Read the next line of command->most_used. `*at` is the rest, first the whole text. False: no line
- * is left. */
+/* Read a line of command->most_used and move `*at` to the next line. `*at` is command->most_used at
+ * first. Returns false after the last line. */
 bool used_option_next(struct used_option *used, const struct command *command, const char **at);
 
-/* True if the command lists the option as one of the most used. */
+/* True if command->most_used has an example of the option. */
 bool option_is_most_used(const struct command *command, const struct option_row *row);
 
 /* --- manual pages, completions and the search ------------------------------------------------- */
 
-/* Write the manual page of a command, in roff; if `command` is NULL, of the program: the overview
- * and all topics. */
+/* Write the manual page of a command, in roff. If `command` is NULL, write the manual page of the
+ * program: the overview and all topics. */
 void help_manual(struct stream *out, const struct command_list *all, const struct command *command,
                  struct err *err);
 
@@ -84,7 +84,7 @@ extern const struct value_list values_shells;
 /* Print the completion script of a shell: bash, zsh or fish. */
 int help_completion(const char *shell, const struct command_list *all, struct err *err);
 
-/* Print the places that mention a word: options, values, commands, topics and headings of guides,
- * at most ten options and values unless `is_full`. An option of this name, with or without its two
- * hyphens, is printed with its whole text. A word that nothing mentions is a usage error. */
+/* Print the options, values, commands, topics and headings of guides that mention a word; unless
+ * `is_full`, at most ten options and values. An option whose name is the word, with or without two
+ * hyphens, is printed with its whole text. Return -1 with a usage error if nothing mentions it. */
 int help_search(const char *word, bool is_full, const struct command_list *all, struct err *err);

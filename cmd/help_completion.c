@@ -80,7 +80,7 @@ static void add_command(struct buf *rows, const struct command *command,
 /* the completion scripts, which embed.sh turns into arrays */
 extern const unsigned char completion_bash[], completion_zsh[], completion_fish[];
 
-/* The script has rows for all commands and options in place of its mark. */
+/* In the script, rows for commands, options and values replace the line `mark`. */
 int help_completion(const char *shell, const struct command_list *all, struct err *err)
 {
     static const char mark[] = "#@ rows\n";

@@ -18,8 +18,8 @@ static void write_entry(const struct page *page, const char *form, const char *a
     text_wrap(page->out, about, ABOUT_COLUMN, ABOUT_COLUMN, page->columns);
 }
 
-/* Write the text `first`, then a list of names, and clear the list. Write nothing if the list is
- * empty. */
+/* Write the text `first`, then a list of names, and clear the list. If the list is empty, write
+ * nothing. */
 static void write_names(const struct page *page, struct buf *names, const char *first,
                         size_t column)
 {
@@ -30,7 +30,7 @@ static void write_names(const struct page *page, struct buf *names, const char *
     buf_clear(names);
 }
 
-/* The name of an option with its letter and argument: "-m, --model MODEL". */
+/* Write the name of an option, with its letter and argument, to `form`: "-m, --model MODEL". */
 static void name_option(char form[FORM_BYTES], const struct option_row *row)
 {
     char letter[] = {'-', row->letter, ',', ' ', '\0'};
@@ -45,7 +45,8 @@ void page_option(const struct page *page, const struct option_row *row)
     write_entry(page, form, row->about);
 }
 
-/* Write a list of values. Without a description, or under a heading, only the name is listed. */
+/* Write a list of values with their descriptions. For values that have no description, or that are
+ * under a heading, write only their names. */
 static void write_list(const struct page *page, const struct value_list *list)
 {
     struct value value;
@@ -70,8 +71,8 @@ static void write_list(const struct page *page, const struct value_list *list)
     buf_release(&names);
 }
 
-/* Write the lists of values that a command's operands and options accept, unless a topic has them.
- * Without `is_full`, write the operands and the groups of values that the command names. */
+/* Write the list of a command's operands, unless a topic has the list, and lists of values of its
+ * options: if `is_full`, all lists that no topic has, else only command->value_groups. */
 static void write_lists(const struct page *page, const struct command *command, bool is_full)
 {
     const struct value_list *last = command->operand_values;
@@ -91,8 +92,8 @@ static void write_lists(const struct page *page, const struct command *command, 
 /* --- the page of what people need first ------------------------------------------------------- */
 
 enum {
-    OPTION_COLUMNS = 21, /* width of the options on a page of a command */
-    FIRST_EXAMPLES = 4   /* number of examples on such a page */
+    OPTION_COLUMNS = 21, /* width of the names of options on a page that is not full */
+    FIRST_EXAMPLES = 4   /* number of examples on a page that is not full */
 };
 
 bool used_option_next(struct used_option *used, const struct command *command, const char **at)
@@ -129,7 +130,7 @@ bool option_is_most_used(const struct command *command, const struct option_row 
     return false;
 }
 
-/* Write "Most used": each option with its brief and an example. */
+/* Write the list "Most used": each option with its brief and an example. */
 static void write_most_used(const struct page *page, const struct command *command)
 {
     struct used_option used;
@@ -160,7 +161,7 @@ static void write_brief(const struct page *page, const struct option_row *row)
         stream_format(page->out, "  %-*s  %.*s\n", OPTION_COLUMNS, form, size, row->about);
 }
 
-/* Write the command's own options that are not among the most used, under their headings. */
+/* Write the options of command->options under their headings, without the most used ones. */
 static void write_own_options(const struct page *page, const struct command *command)
 {
     const char *heading = "Options", *written = "";
@@ -175,8 +176,8 @@ static void write_own_options(const struct page *page, const struct command *com
     }
 }
 
-/* How a page names a table of shared options, and the topic that describes it: by a word, or by up
- * to three of the options in `names`. */
+/* How a page refers to a table of shared options, which `topic` describes: by the word `word`, or,
+ * if it is NULL, by up to three of the options in `names`. */
 static const struct shared_table {
     const struct option_row *rows;
     const char *topic, *word, *names;

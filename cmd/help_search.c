@@ -11,12 +11,12 @@
 #include "write/text.h"
 
 enum {
-    PLACE_COLUMNS = 32, /* width of the names that were found */
-    MOST_ROWS = 10,     /* number of options and values that are printed without --full */
-    MOST_HEADINGS = 4,  /* number of headings of guides, likewise */
+    PLACE_COLUMNS = 32, /* width of the names of places, in columns */
+    MOST_ROWS = 10,     /* most options and values that are printed without --full */
+    MOST_HEADINGS = 4,  /* most headings of guides that are printed without --full */
 };
 
-/* Words that users bring from other programs, and the place of the same thing here. */
+/* Words of other programs, and where attn-cli has what they mean. */
 static const struct foreign_word {
     const char *words, *place;
 } foreign_words[] = {
@@ -35,17 +35,18 @@ static const struct foreign_word {
 
 enum { FOREIGN_WORDS = sizeof foreign_words / sizeof *foreign_words };
 
+/* A search for a word. A place is an option, value, command, topic or heading that mentions it. */
 struct search {
-    const struct page *page;
-    const char *word;  /* without hyphens before it */
-    size_t size;       /* bytes of the word, without the s of a plural */
-    size_t found;      /* number of places */
-    size_t in_section; /* number of places in the present section of the answer */
-    size_t most;       /* number of places of the section that are printed */
+    const struct page *page; /* the page that the answer is written to */
+    const char *word;        /* the word without the hyphens before it */
+    size_t size;             /* length of the word in bytes, without the s of a plural */
+    size_t found;            /* number of places in all sections so far */
+    size_t in_section;       /* number of places in the current section of the answer */
+    size_t most;             /* largest number of places that the current section prints */
 };
 
-/* True if a word of the text begins with the searched word, in any case, or equals it if it has
- * fewer than three letters. NULL is an empty text. */
+/* True if the text has a word that begins with the searched word, upper and lower case being equal.
+ * A searched word of one or two bytes must be a whole word of the text. NULL is an empty text. */
 static bool mentions(const struct search *search, const char *text)
 {
     enum { WHOLE_BYTES = 3 };
@@ -59,6 +60,7 @@ static bool mentions(const struct search *search, const char *text)
 
 /* --- the answer ------------------------------------------------------------------------------- */
 
+/* Begin a section of the answer, which prints at most `most` places. */
 static void begin_section(struct search *search, size_t most)
 {
     search->in_section = 0;
@@ -75,7 +77,8 @@ static bool add_place(struct search *search)
     return search->in_section <= search->most;
 }
 
-/* Print the line of a place, shortened to the width of the page, and release the line. */
+/* Count a place. Print its line, shortened to the width of the page, unless the section has enough
+ * places. The line is released. */
 static void print_line(struct search *search, struct buf *line)
 {
     if (add_place(search)) {
@@ -85,7 +88,7 @@ static void print_line(struct search *search, struct buf *line)
     buf_release(line);
 }
 
-/* Print a place: its name, and its description of `size` bytes. */
+/* Count a place. Print its name, and its description of `size` bytes; NULL: no description. */
 static void add_line(struct search *search, const char *name, const char *about, size_t size)
 {
     struct buf line = {0};
@@ -93,7 +96,7 @@ static void add_line(struct search *search, const char *name, const char *about,
     print_line(search, &line);
 }
 
-/* Say how many places of a section were not printed. */
+/* End a section: print how many of its places were left out. */
 static void end_section(const struct search *search)
 {
     if (search->in_section > search->most)
@@ -103,7 +106,7 @@ static void end_section(const struct search *search)
 
 /* --- options and values ----------------------------------------------------------------------- */
 
-/* True if no command before this one has the same row. */
+/* True if no command before number `command` of the list has this row among its options. */
 static bool is_first_with(const struct command_list *all, size_t command,
                           const struct option_row *row)
 {
@@ -113,8 +116,8 @@ static bool is_first_with(const struct command_list *all, size_t command,
     return true;
 }
 
-/* True if no option before this row, in the commands up to this one, has the row's list of
- * values. */
+/* True if no option before this row of command number `command` has the same list of values, in the
+ * same command or in the commands before. */
 static bool is_first_with_list(const struct command_list *all, size_t command,
                                const struct option_row *row)
 {
@@ -153,8 +156,13 @@ static void search_exact(struct search *search)
         }
 }
 
-/* How well a place fits the word; better ranks are printed first. */
-enum rank { RANK_NAME, RANK_IN_NAME, RANK_IN_TEXT, RANK_NONE };
+/* Where a place mentions the word, in the order in which places are printed. */
+enum rank {
+    RANK_NAME,    /* the word is the name */
+    RANK_IN_NAME, /* the name mentions the word */
+    RANK_IN_TEXT, /* only the description mentions the word */
+    RANK_NONE,
+};
 
 static enum rank rank_of(const struct search *search, const char *name, const char *about)
 {
@@ -164,8 +172,8 @@ static enum rank rank_of(const struct search *search, const char *name, const ch
                                                : RANK_NONE;
 }
 
-/* Print the values of a list that have this rank, after `command` and `option`, such as
- * "heads --score entropy"; `option` is "" for an operand. */
+/* Print the values of a list that have this rank, with their command and option, as in
+ * "heads --score entropy". `option` is "" for values of operands. */
 static void search_values(struct search *search, enum rank rank, const char *command,
                           const char *option, const struct value_list *list)
 {
@@ -202,8 +210,8 @@ static void search_option(struct search *search, enum rank rank, size_t command,
     search_values(search, rank, name, form, row->values);
 }
 
-/* Print options and values, the best ranks first. search_exact has printed options of the rank
- * RANK_NAME. */
+/* Print options and values in the order of their ranks, without the options of RANK_NAME, which
+ * search_exact prints. */
 static void search_options(struct search *search, bool is_full)
 {
     const struct command_list *all = search->page->all;
@@ -256,7 +264,7 @@ static void search_foreign(struct search *search)
             stream_format(search->page->out, "  %s\n", foreign_words[i].place);
 }
 
-/* Search for a word, and write the answer to the page. Returns the number of places. */
+/* Search for a word, write the answer to the page, and return the number of places. */
 static size_t search_all(const struct page *page, const char *word, bool is_full)
 {
     const char *name = word + strspn(word, "-");
@@ -278,7 +286,7 @@ static size_t search_all(const struct page *page, const char *word, bool is_full
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-/* Search for a word, and keep the answer in `text`. */
+/* Search for a word: append the answer to `text`, and set `*found` to the number of places. */
 static int search_into(struct buf *text, size_t *found, const char *word, bool is_full,
                        const struct command_list *all, struct err *err)
 {
@@ -300,7 +308,8 @@ size_t help_places(const char *word, const struct command_list *all)
     return failed ? 0 : found;
 }
 
-/* Refuse a word that nothing mentions; name the command or topic that was probably meant. */
+/* Set a usage error for a word that nothing mentions. The message may suggest a command or topic of
+ * a similar name. */
 static int refuse_word(const char *word, const struct command_list *all, struct err *err)
 {
     char guess[NAMES_GUESS_BYTES];
