@@ -47,9 +47,8 @@ static const struct option_row patch_options[] = {
            "logit of A, or of A less B; A and B are tokens: ' Mary: John'; default: the most "
            "likely token after the clean text"),
     STRING("metric", 0, "METRIC", IN(patch.metric),
-           "logit, probability, logprob, kl, js or cosine; the number that is measured: logit "
-           "(default), probability, logprob, kl, js or "
-           "cosine:@FILE.npy (listed below)",
+           "logit, probability, logprob, kl, js or cosine; the number that is measured; default: "
+           "logit; cosine:@FILE.npy names the file of a vector",
            .values = &values_metrics),
     STRING("query", 0, "N", IN(attribute.position),
            "position whose logits are read; default: -1, the last token; in masked models the last "

@@ -121,7 +121,7 @@ const struct option_row mechanism_options[] = {
 
 const struct option_row edit_options[] = {
     STRINGS("edit", 0, "EDIT", IN(edit.edits),
-            "change a tensor during the forward pass; repeatable; described below; "
+            "change a tensor during the forward pass; repeatable; see 'help edits'; "
             "'h.0.context[head=1,token=-1] = 0' sets the output of head 1 in layer 0 to 0 at the "
             "last token",
             .heading = "Intervene"),
@@ -208,8 +208,8 @@ const struct option_row figure_options[] = {
            .heading = "Figures", .display = DISPLAY_CELLS | DISPLAY_TITLE | DISPLAY_FIGURE,
            .values = &values_presets),
     STRING("figure-width", 0, "W", IN(display.style.width),
-           "3.25in, 8cm, 89mm, 234pt, or a venue; the venues are listed below",
-           .display = DISPLAY_FIGURE, .values = &values_venues),
+           "3.25in, 8cm, 89mm, 234pt, or a venue; see 'help figures'", .display = DISPLAY_FIGURE,
+           .values = &values_venues),
     STRING("font", 0, "FAMILY", IN(display.style.font),
            "font family, such as Times (default: sans serif)", .display = DISPLAY_FONT),
     REAL("font-size", 0, "PT", IN(display.font_size), 4, 72,
@@ -230,7 +230,8 @@ const struct option_row figure_options[] = {
            "contents of cells: numbers, heat or both; heat: colours; default: both if they fit",
            .display = DISPLAY_CELLS, .values = &values_cells),
     STRING("palette", 0, "NAME", IN(display.style.palette),
-           "colour palette, such as viridis; listed below; default: depends on whether there are "
+           "colour palette, such as viridis; see 'help figures'; default: depends on whether there "
+           "are "
            "negative values",
            .display = DISPLAY_COLOURS, .values = &values_palettes),
     STRING("range", 0, "RANGE", IN(display.style.range),
