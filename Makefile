@@ -53,7 +53,7 @@ objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
 LIB_OBJECTS  := $(call objects,$(sort $(wildcard lib/*.c lib/*/*.c lib/*/*/*.c)) \
 	lib/model/bundled_models.c lib/draw/page_template.c)
 CMD_OBJECTS  := $(call objects,$(sort $(wildcard cmd/*.c cmd/*/*.c)) cmd/completion_scripts.c \
-	cmd/lesson_texts.c)
+	cmd/guide_headings.c cmd/lesson_texts.c)
 HOSTED_OBJECTS := $(LIB_OBJECTS) $(filter-out $(BUILD)/cmd/main.o,$(CMD_OBJECTS))
 UNIT_SUITES = *
 UNIT_OBJECTS := $(call objects,tests/unit/unit_main.c $(wildcard tests/unit/rigs/*.c \
@@ -192,6 +192,13 @@ $(BUILD)/lib/draw/page_template.c: lib/draw/page/embed.sh $(wildcard lib/draw/pa
 $(BUILD)/cmd/completion_scripts.c: cmd/completion/embed.sh $(wildcard cmd/completion/*)
 	@mkdir -p $(@D)
 	$(call SAY,embed,completion) sh $< >$@.part; mv $@.part $@
+
+# The headings of the guides, which `help WORD` searches, as a C table.
+GUIDES = $(filter-out %/README.md,$(sort $(wildcard data/guides/*.md)))
+$(BUILD)/cmd/guide_headings.o: override CPPFLAGS += -Icmd
+$(BUILD)/cmd/guide_headings.c: cmd/guides/embed.sh $(GUIDES)
+	@mkdir -p $(@D)
+	$(call SAY,embed,guides) sh $< $(GUIDES) >$@.part; mv $@.part $@
 
 # The texts of lesson in each language, as C tables.
 $(BUILD)/cmd/lesson_texts.o: override CPPFLAGS += -Icmd

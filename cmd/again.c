@@ -24,7 +24,7 @@ struct own_options {
 };
 
 static const struct option_row own_options[] = {
-    FLAG("run", 0, OWN(runs), "run the command, and compare the result with the figure",
+    FLAG("run", 0, OWN(runs), "run the command, and compare; the result with the figure",
          .heading = "Again"),
     {0},
 };
@@ -33,9 +33,10 @@ static command_verb again_command;
 
 const struct command command_again = {
     .name = "again",
-    .heading = "Inspect",
-    .about = "show and check the command that made a figure or page",
+    .heading = "More",
+    .about = "check the command that made a figure",
     .operands = "FIGURE",
+    .most_used = "--run\trun it, and compare the result\n",
     .examples = "attn-cli run \"Life is short\" --layer 0 -o life.svg && attn-cli again life.svg\n"
                 "attn-cli page \"Life is short\" -o life.html && attn-cli again life.html --run\n",
     .run = again_command,

@@ -32,45 +32,45 @@ WORDS(trees, "Formats (--format)",
 
 static const struct option_row own_options[] = {
     STRING("score", 0, "LIST", OWN(score),
-           "scores as of 'attn-cli heads' (default: its own, and distance-variance)",
-           .heading = "Atlas", .values = &values_scores, .joints = ","),
+           "scores of 'attn-cli heads'; default: its own, and distance-variance",
+           .values = &values_scores, .joints = ",", .heading = "Scores"),
     FLAG("baseline", 0, OWN(baseline),
-         "add each score on random tokens, as 'attn-cli heads'; takes as long again"),
+         "also each score on random tokens; as 'attn-cli heads'; doubles the time"),
+    INTEGER("seed", 0, "N", IN(mechanism.seed), 0, LLONG_MAX,
+            "seed of samples and random tokens (default: 0)"),
     INTEGER("intervals", 0, "N", OWN(intervals), 1, 100,
-            "divide the texts of each head by their largest weight into N parts with equal numbers "
-            "of texts (default: 5)",
-            .preset = 5),
+            "parts of the texts, by weight (default: 5); divides the texts of each head by their "
+            "largest weight into N parts with equal numbers of texts",
+            .preset = 5, .heading = "Examples of a head"),
     INTEGER("samples", 0, "N", OWN(samples), 1, 1000,
-            "examples of each interval but the highest (default: 3); of fewer than 50 texts all "
-            "are kept",
+            "examples of lower intervals (default: 3); of each interval but the highest; of fewer "
+            "than 50 texts all are kept",
             .preset = 3),
     INTEGER("top-samples", 0, "N", OWN(top_samples), 1, 1000,
-            "examples of the highest interval, with the largest weights (default: 10)",
+            "examples of the highest interval (default: 10); the examples with the largest weights",
             .preset = 10),
     INTEGER("keys", 0, "N", OWN(keys), 1, ATLAS_KEYS_MAX,
-            "largest weights of a query that examples keep (default: 8)", .preset = 8),
+            "weights of a query in an example (default: 8); the N largest", .preset = 8),
     REAL("floor", 0, "W", OWN(floor), 0, 1, "least weight that examples keep (default: 0.005)",
          .preset = 0.005),
     INTEGER("warm-up", 0, "N", OWN(warm_up), 0, 1000000,
-            "number of first texts whose largest weights set the intervals (default: a tenth, from "
-            "50 to 2000, as far as 64 MiB hold them)"),
-    INTEGER("seed", 0, "N", IN(mechanism.seed), 0, LLONG_MAX,
-            "seed of the samples and the random tokens (default: 0)"),
-    STRING("output", 'o', "DIR/", IN(output.path), "folder to write", .heading = "Output",
-           .flags = OPTION_PROCESS),
+            "first texts, which set the intervals; N texts, whose largest weights count; default: "
+            "a tenth, from 50 to 2000, as far as 64 MiB hold them"),
+    STRING("output", 'o', "DIR/", IN(output.path), "folder to write", .flags = OPTION_PROCESS,
+           .heading = "Output"),
     STRING("format", 0, "FORMAT", OWN(format), "atlas or headvis", .values = &values_trees),
-    STRING("against", 0, "OTHER/", OWN(against),
-           "folder of another atlas, with whose scores the page compares"),
+    STRING("against", 0, "OTHER/", OWN(against), "another atlas, whose scores the page compares"),
+    FLAG("force", 0, IN(output.force), "overwrite existing files in the folder",
+         .flags = OPTION_PROCESS),
     STRING("shard", 0, "I/N|auto", IN(batch.shard),
-           "process part I of N, at most 16, into DIR.I-of-N/; auto: from Slurm, Open MPI or PMI "
-           "variables",
-           .values = &values_shards, .flags = OPTION_PROCESS),
+           "process part I of N; N is at most 16; writes DIR.I-of-N/; auto: from Slurm, Open MPI "
+           "or PMI variables",
+           .values = &values_shards, .flags = OPTION_PROCESS, .heading = "Several machines"),
     FLAG("join", 0, IN(batch.join),
-         "write the atlas of the shards DIR.*-of-N/: the same bytes as without --shard",
+         "write the atlas of the shards; the shards are DIR.*-of-N/; the bytes are the same as "
+         "without --shard",
          .flags = OPTION_PROCESS),
     FLAG("resume", 0, IN(batch.resume), "continue an interrupted atlas with the same bits",
-         .flags = OPTION_PROCESS),
-    FLAG("force", 0, IN(output.force), "overwrite existing files in the folder",
          .flags = OPTION_PROCESS),
     {0},
 };
@@ -79,9 +79,17 @@ static command_verb atlas_command;
 
 const struct command command_atlas = {
     .name = "atlas",
-    .heading = "Analyse",
-    .about = "every head over a corpus: scores, examples, a page",
+    .heading = "Look",
+    .about = "every head over many texts, as a page",
     .operands = "[TEXT]...",
+    .most_used = "-f texts.txt\n"
+                 "-o atlas/\n"
+                 "-m smollm2.gguf\n"
+                 "--score all\tscores of 'attn-cli heads'\n"
+                 "--baseline\talso each score on random tokens\n"
+                 "--against other/\tatlas to compare scores with\n"
+                 "--resume\tcontinue an interrupted atlas\n",
+    .note = "The atlas is a folder: tables of scores, examples of each head, and index.html.",
     .examples = "attn-cli atlas -f corpus.txt -o atlas/\n"
                 "attn-cli atlas -f corpus.txt -o intervals/ --score all --intervals 10\n"
                 "attn-cli atlas -f corpus.txt -o headvis/ --format headvis\n"

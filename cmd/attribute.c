@@ -31,63 +31,73 @@ VALUES(methods, "Methods of --by token (--method)", SALIENCY_METHODS, methods[in
 VALUES(rules, NULL, SALIENCY_RULES, saliency_rules[index], NULL)
 
 static const struct option_row attribute_options[] = {
-    STRING("answer", 0, "TOKEN", IN(attribute.answer),
-           "token whose logit is split, or two tokens whose logit difference is split: ' Mary: "
-           "John' (default: the most likely token)",
-           .heading = "Attribution"),
+    STRING("answer", 0, "A[:B]", IN(attribute.answer),
+           "logit of A, or of A less B; A and B are tokens: ' Mary: John'; default: the most "
+           "likely token",
+           .heading = "A logit"),
     STRING("query", 0, "N", IN(attribute.position),
-           "position whose logit is split (default: -1, the last token; in masked models the last "
-           "[MASK]); with --head the query: also a token, 1:is",
+           "token after which the logit is read; default: -1, the last token; in masked models the "
+           "last [MASK]; with --head the query: also a token, 1:is",
            .former = "position"),
-    STRING("head", 0, "L.H", IN(attribute.head),
-           "split a score of this head instead, 18.6: why query looks at --key"),
-    STRING(
-        "key", 0, "K", IN(attribute.key),
-        "with --head: the key, 4 or a token; its score less that of another key, 4:2, of the mean "
-        "of all visible keys, 4:mean, or of all keys by their weights, 4:weights"),
-    STRING("part", 0, "PART", IN(attribute.part),
-           "with --head, in encoder-decoders: self (default), cross or encoder"),
-    STRING("corrupt", 0, "TEXT", IN(patch.corrupt),
-           "with --head: a text of as many tokens, whose pairs are subtracted"),
-    INTEGER("depth", 0, "N", IN(attribute.depth), 0, 100,
-            "with --head: steps of the path behind the largest part of each side (default: 2)",
-            .preset = 2),
-    STRING("by", 0, "part|pair|source|neuron|expert|feature|token", IN(attribute.by),
-           "split by component (default), source token, neuron, expert or feature of --sae; token: "
-           "the saliency of each "
-           "token of the text; with --head, by part, pair or source",
+    STRING("by", 0, "WHAT", IN(attribute.by),
+           "split by part, source token, neuron, expert, ...; part (default), source, neuron, "
+           "expert or feature of --sae; token: the saliency of each token of the text; with "
+           "--head, by part, pair or source",
            .values = &values_attributions),
-    STRING("method", 0, "HOW", IN(attribute.method),
-           "with --by token: integrated (default) or gradient", .values = &values_methods),
+    STRING("layer", 0, "LIST", IN(select.layer),
+           "only the parts of these layers; 0,3-5, -1 for the last, all; default: all parts"),
+    STRING("mean", 0, "texts", IN(select.mean), "average over texts", .flags = OPTION_FIXED),
+    STRING("head", 0, "L.H", IN(attribute.head),
+           "split a score of this head; 18.6: why the query looks at --key",
+           .heading = "A score of a head"),
+    STRING("key", 0, "K", IN(attribute.key),
+           "with --head: the key, a position or a token; 4:2 is the score of key 4 less the score "
+           "of key 2; 4:mean: less the mean of all visible keys; 4:weights: less the mean of all "
+           "keys by their weights"),
+    STRING("part", 0, "PART", IN(attribute.part),
+           "with --head: self (default), cross or encoder; the attention of an encoder-decoder"),
+    STRING("corrupt", 0, "TEXT", IN(patch.corrupt),
+           "with --head: a text whose pairs are subtracted; it needs as many tokens as the text"),
+    INTEGER("depth", 0, "N", IN(attribute.depth), 0, 100,
+            "with --head: steps of the path (default: 2); the path behind the largest part of each "
+            "side",
+            .preset = 2),
+    STRING("method", 0, "HOW", IN(attribute.method), "--by token: integrated (default) or gradient",
+           .values = &values_methods, .heading = "Saliency of tokens"),
     INTEGER("steps", 0, "N", IN(attribute.steps), 1, 100000,
-            "with --method integrated: number of points, a pass each (default: 50)", .preset = 50),
+            "--method integrated: points (default: 50); a pass each", .preset = 50),
     STRING("rule", 0, "RULE", IN(attribute.rule),
-           "with --method integrated: points and weights: gausslegendre (default), riemann_left, "
+           "--method integrated: points and weights; gausslegendre (default), riemann_left, "
            "riemann_middle, riemann_right or riemann_trapezoid",
            .values = &values_rules),
     STRING("baseline", 0, "FROM", IN(attribute.baseline),
-           "with --method integrated: start at zero (default), at mean, the mean embedding of all "
-           "tokens, or at the embedding of a token"),
-    STRING("layer", 0, "LIST", IN(select.layer),
-           "list only the parts of these layers: 0,3-5, -1 for the last, all (default: all parts)"),
-    STRING("mean", 0, "texts", IN(select.mean), "average over texts", .flags = OPTION_FIXED),
+           "--method integrated: start of the path; zero (default), mean, which is the mean "
+           "embedding of all tokens, or a token, which is its embedding"),
     {0},
 };
 
 const struct command command_attribute = {
     .name = "attribute",
-    .heading = "Analyse",
-    .about = "split a logit into the contribution of each component",
+    .heading = "Explain",
+    .about = "split a logit, or the score of a head, into parts",
     .operands = "[TEXT]...",
-    .examples = "attn-cli attribute \"Life is short, eat dessert\"\n"
-                "attn-cli attribute \"Life is short, eat dessert\" --answer \" first: last\"\n"
+    .most_used = "--answer \" are: is\"\n"
+                 "--by token\tpart, source, neuron, token, ...\n"
+                 "--query -1\ttoken whose logit is read\n"
+                 "--head 1.3\ta score of this head instead\n"
+                 "--key 4\twith --head: the key\n"
+                 "-m smollm2.gguf\n"
+                 "-f texts.txt\n"
+                 "-o parts.svg\n",
+    .examples = "attn-cli attribute \"Life is short, eat dessert\" --answer \" first: last\"\n"
+                "attn-cli attribute \"Life is short, eat dessert\" --by token\n"
+                "attn-cli attribute \"Life is short, eat dessert\" -o attribution.svg\n"
+                "attn-cli attribute \"lemon cherry apple lemon\" --head 1.3 --key 5:mean\n"
+                "attn-cli attribute \"Life is short, eat dessert\"\n"
                 "attn-cli attribute \"Life is short, eat dessert\" --query 1 --by source\n"
                 "attn-cli attribute \"Life is short, eat dessert\" --ablate 0.1,1.2\n"
-                "attn-cli attribute \"Life is short, eat dessert\" -o attribution.svg\n"
                 "attn-cli attribute \"Life is short\" --by neuron --format tidy > neurons.csv\n"
-                "attn-cli attribute \"Life is short, eat dessert\" --by token\n"
-                "attn-cli attribute \"Life is short, eat dessert\" --sae demo --by feature\n"
-                "attn-cli attribute \"lemon cherry apple lemon\" --head 1.3 --key 5:mean\n",
+                "attn-cli attribute \"Life is short, eat dessert\" --sae demo --by feature\n",
     .task = &attribute_task,
     .options = attribute_options,
     .shared = {text_options, model_options, edit_options, output_options, terminal_options,

@@ -3,6 +3,7 @@
  * in the log's header, and implements --dry-run and --join. */
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -32,11 +33,13 @@ static const struct value_list values_done = {"done", NULL, done_at};
 static bool settings_at(struct value *value, size_t index, const struct command_list *all)
 {
     (void)all;
+    static char brief[80];
     struct option_walk walk = {.set = command_set(&command_batch)};
     while (option_next(&walk)) {
         if (walk.row->flags & OPTION_UNSWEPT || index--)
             continue;
-        *value = (struct value){.name = walk.row->name, .end = '=', .about = walk.row->about};
+        snprintf(brief, sizeof brief, "%.*s", (int)option_brief_bytes(walk.row), walk.row->about);
+        *value = (struct value){.name = walk.row->name, .end = '=', .about = brief};
         return true;
     }
     return false;
@@ -47,49 +50,47 @@ WORDS_(, shards, NULL, {"auto", "from Slurm, Open MPI or PMI variables"})
 
 static const struct option_row own_options[] = {
     STRING("do", 0, "COMMAND", IN(batch.instrument),
-           "run this command on each text: run (default), heads, score, lens, attribute, patch, "
+           "command to run on each text (default: run); run, heads, score, lens, attribute, patch, "
            "generate or examples",
-           .heading = "Batch", .values = &values_done, .flags = OPTION_FIXED),
-    STRINGS(
-        "sweep", 0, "NAME=LIST", IN(batch.sweeps),
-        "run each text with each value of an option (repeatable): head=0-3, model=life,journey, "
-        "ablate=9.0-8,9.6+10.0, dropout=0:0.4:0.1",
-        .values = &values_settings, .flags = OPTION_FIXED),
-    STRING(
-        "y", 0, "NAME", IN(batch.y),
-        "with a figure as --output, which shows a number over the first --sweep of numbers, with "
-        "a line for each value of the others: that column or fact, the mean over texts and rows, "
-        "or NAME:ROW (default: the first number)",
-        .flags = OPTION_FIXED),
+           .values = &values_done, .flags = OPTION_FIXED, .heading = "Batch"),
+    STRINGS("sweep", 0, "NAME=LIST", IN(batch.sweeps),
+            "each value of an option, in turn; repeatable; each text is run with each value: "
+            "head=0-3, model=life,journey, ablate=9.0-8,9.6+10.0, dropout=0:0.4:0.1",
+            .values = &values_settings, .flags = OPTION_FIXED),
     INTEGER("repeat", 0, "N", IN(batch.repeat), 1, 1000000,
             "run each text N times with different seeds", .flags = OPTION_FIXED),
     INTEGER("seed", 0, "N", IN(mechanism.seed), 0, LLONG_MAX / 2,
             "first seed (default: 0); repetition I uses N + I"),
-    STRING("shard", 0, "I/N|auto", IN(batch.shard),
-           "process part I of N; auto: from Slurm, Open MPI or PMI variables",
-           .values = &values_shards, .flags = OPTION_PROCESS),
-    FLAG("join", 0, IN(batch.join),
-         "join the logs of all shards: --join out.jsonl.*.part -o out.jsonl",
-         .flags = OPTION_PROCESS),
     FLAG("resume", 0, IN(batch.resume),
          "continue an interrupted batch; a finished batch repeats its exit status",
-         .flags = OPTION_PROCESS),
-    FLAG("force", 0, IN(output.force), "overwrite existing results", .flags = OPTION_PROCESS),
+         .flags = OPTION_PROCESS, .heading = "Progress"),
+    FLAG("dry-run", 0, IN(batch.dry_run),
+         "counts, sizes and items that would fail; computes nothing", .flags = OPTION_PROCESS),
     FLAG("fail-fast", 0, IN(batch.fail_fast), "stop at the first text that fails",
          .flags = OPTION_PROCESS),
-    FLAG("dry-run", 0, IN(batch.dry_run),
-         "show counts, sizes and items that would fail; compute nothing", .flags = OPTION_PROCESS),
+    FLAG("verbose", 'v', IN(verbose), "also print the model, settings and run time",
+         .flags = OPTION_PROCESS),
+    STRING("shard", 0, "I/N|auto", IN(batch.shard),
+           "process part I of N; auto: from Slurm, Open MPI or PMI variables",
+           .values = &values_shards, .flags = OPTION_PROCESS, .heading = "Several machines"),
+    FLAG("join", 0, IN(batch.join),
+         "join the logs of all shards; --join out.jsonl.*.part -o out.jsonl",
+         .flags = OPTION_PROCESS),
     STRING("file", 'f', "FILE", IN(input.file),
-           "texts: one per line, or CSV / JSONL with a column \"text\" (also as an operand)",
-           .heading = "Input", .flags = OPTION_FIXED),
+           "texts: lines, or a table; CSV or JSONL with a column \"text\"; also as an operand",
+           .flags = OPTION_FIXED, .heading = "Input"),
     STRING("output", 'o', "PATH", IN(output.path),
-           "file, or folder/ with a folder for each text (default: standard output)",
-           .heading = "Output", .flags = OPTION_PROCESS),
+           "file, or folder/ with a folder for each text; default: standard output",
+           .flags = OPTION_PROCESS, .heading = "Output"),
     STRING("format", 0, "FORMAT", IN(output.format),
-           "output format (default: jsonl; see 'help formats')", .values = &values_formats,
+           "output format (default: jsonl); see 'help formats'", .values = &values_formats,
            .flags = OPTION_FIXED),
-    FLAG("verbose", 'v', IN(verbose), "also print the model, the settings and the run time",
-         .heading = "Running", .flags = OPTION_PROCESS),
+    STRING("y", 0, "NAME", IN(batch.y),
+           "with a figure as --output: the number to draw; over the first --sweep of numbers, with "
+           "a line for each value of the others: a column or fact, the mean over texts and rows, "
+           "or NAME:ROW; default: the first number",
+           .flags = OPTION_FIXED),
+    FLAG("force", 0, IN(output.force), "overwrite existing results", .flags = OPTION_PROCESS),
     {0},
 };
 
@@ -97,15 +98,23 @@ static command_verb batch_command;
 
 const struct command command_batch = {
     .name = "batch",
-    .heading = "Scale",
-    .about = "run a command over many texts and settings, resumable",
+    .heading = "More",
+    .about = "a command over many texts and settings, resumable",
     .operands = "[FILE|TEXT...|LOG...]",
+    .most_used = "-f texts.csv\n"
+                 "--do score\tcommand (default: run)\n"
+                 "--sweep head=0-3\tvalues of an option, in turn\n"
+                 "-o results.jsonl\tfile, or folder/\n"
+                 "--resume\tcontinue an interrupted batch\n"
+                 "--dry-run\tcounts and sizes, without results\n"
+                 "--shard 1/4\n",
+    .note = "The options of the command in --do are options of batch: see help run.",
     .examples =
-        "printf 'Life is short\\neat dessert\\n' | attn-cli batch - --head 0\n"
-        "printf 'Life is short\\neat dessert\\n' | attn-cli batch - --sweep model=tiny,life\n"
-        "printf 'Life is short\\neat dessert\\n' | attn-cli batch - --format csv -o matrices/\n"
-        "printf 'Life is short\\neat dessert\\n' | attn-cli batch - --do score --words\n"
         "printf 'Life is short\\neat dessert\\n' > two.txt\n"
+        "attn-cli batch two.txt --head 0\n"
+        "attn-cli batch two.txt --sweep model=tiny,life\n"
+        "attn-cli batch two.txt --do score --words\n"
+        "printf 'Life is short\\neat dessert\\n' | attn-cli batch - --format csv -o matrices/\n"
         "for i in 1 2; do attn-cli batch two.txt --head 0 -o two.jsonl --shard $i/2; done\n"
         "attn-cli batch --join two.jsonl.*.part -o two.jsonl\n",
     .run = batch_command,

@@ -23,40 +23,37 @@ struct own_options {
 };
 
 static const struct option_row own_options[] = {
-    STRING(
-        "model", 'm', "MODEL", IN(model.name),
-        "folder, GGUF file, bundled name or name in the Hugging Face cache (default: $ATTN_MODEL, "
-        "else tiny)",
-        .heading = "Model", .values = &values_models),
+    STRING("model", 'm', "MODEL", IN(model.name),
+           "folder, GGUF file or name; the name of a bundled model or of one in the Hugging Face "
+           "cache; default: $ATTN_MODEL, else tiny",
+           .heading = "Model", .values = &values_models),
     STRING("shape", 0, "NAME", OWN(shape),
-           "use random weights in the shape of a well-known model (see 'help sizes')",
+           "random weights in the shape of a known model; see 'help sizes'",
            .values = &values_shapes),
-    STRING(
-        "tokens", 'n', "LIST", OWN(lengths),
-        "text lengths in tokens (default: 1,2,6,12,24,64,256, up to the context, and 1024 if 256 "
-        "take at most half a second; with --growth: 256,512,1024,2048,4096)",
-        .heading = "Measurements"),
-    STRING("only", 0, "LIST", OWN(only), "measurements to make (default: all)",
+    STRING("tokens", 'n', "LIST", OWN(lengths),
+           "text lengths in tokens; default: 1,2,6,12,24,64,256, up to the context, and 1024 if "
+           "256 tokens need at most half a second; with --growth: 256,512,1024,2048,4096",
+           .heading = "Measurements"),
+    STRING("only", 0, "LIST", OWN(only), "measurements: prefill or decode; default: all",
            .values = &values_measurements, .joints = ","),
     INTEGER("repeat", 0, "N", OWN(repeat), 1, 1000, "number of rounds (default: 5)", .preset = 5),
     STRING("precision", 0, "TYPE", IN(model.precision), "f32 (default) or bf16",
            .values = &values_precisions),
     FLAG("growth", 0, OWN(growth),
-         "measure how attention grows with text length (one head of size 64 unless a model is "
-         "named)"),
+         "how attention grows with text length; one head of size 64 unless a model is named"),
     STRING("widths", 0, "LIST", OWN(widths),
-           "with --growth: widths of a head to compare, at one length (default: 1024 tokens)"),
+           "with --growth: widths of a head to compare; at one length (default: 1024 tokens)"),
     STRING("attention", 0, "LIST", IN(mechanism.attention),
-           "with --growth: attention patterns to compare: dense,window:64 (default: dense)",
+           "with --growth: attention patterns to compare; dense,window:64; default: dense",
            .values = &values_attention, .joints = ",+"),
     STRING("output", 'o', "FILE", IN(output.path),
-           "file; its extension sets the format (default: stdout)", .heading = "Output",
+           "file: its ending sets the format; default: standard output", .heading = "Output",
            .flags = OPTION_PROCESS),
     STRING("format", 0, "FORMAT", IN(output.format),
-           "output format (default: by the extension of -o, else text; see 'help formats')",
+           "output format; default: by the ending of -o, else text; see 'help formats'",
            .values = &values_formats, .flags = OPTION_FIXED),
     INTEGER("threads", 't', "N", IN(model.threads), 1, POOL_THREADS_MAX,
-            "number of threads (default: one per processor)", .heading = "Running"),
+            "number of threads; default: one per processor", .heading = "Running"),
     {0},
 };
 
@@ -64,9 +61,15 @@ static command_verb bench_command;
 
 const struct command command_bench = {
     .name = "bench",
-    .heading = "Scale",
+    .heading = "Models",
     .about = "measure speed against the limits of this machine",
     .operands = "[MODEL]",
+    .most_used = "-m smollm2.gguf\n"
+                 "--shape gpt2\trandom weights of known sizes\n"
+                 "-n 64,256\n"
+                 "--only decode\n"
+                 "-t 1\tthreads (default: one per CPU)\n"
+                 "-o bench.csv\n",
     .examples = "attn-cli bench\n"
                 "attn-cli bench --shape gpt2 --threads 1\n"
                 "attn-cli bench --shape gpt2-medium --tokens 64,256 --repeat 3\n"

@@ -32,11 +32,15 @@ const struct command *command_find(const struct command_list *all, const char *n
         nearest_offer(&nearest, all->items[i]->name);
     }
     const char *near = nearest.name;
+    size_t places = err && !near ? all->places(name, all) : 0;
     if (strchr(name, ' ')) /* the name contains a blank: it is probably a text */
         err_usage(err, "unknown command '%s': did you mean 'attn-cli run \"%s\"'?", name,
                   strlen(name) <= NAME_BYTES ? name : "…");
     else if (near)
         err_usage(err, "unknown command '%s'%s", name, names_guess(guess, near));
+    else if (places)
+        err_usage(err, "unknown command '%s': 'attn-cli help %s' finds %zu place%s", name, name,
+                  places, places == 1 ? "" : "s");
     else
         err_usage(err, "unknown command '%s': 'attn-cli help' lists them", name);
     return NULL;

@@ -19,7 +19,16 @@ struct command {
     const char *heading;  /* heading in the overview; NULL: not listed */
     const char *about;    /* one line of help that describes the command */
     const char *operands; /* operands in the usage line, after the options; "": no operands */
-    const char *examples; /* examples in help: each line is a complete shell command */
+    /* The options that help lists first, one a line: an example of the option; if the option's own
+     * brief does not fit, then a tab and another brief:
+     * "-m smollm2.gguf\n--layer 0,3-5\n-f texts.txt\ttexts to measure on\n" */
+    const char *most_used;
+    const char
+        *note; /* paragraph of help below the most used options, in lines of 80 columns; NULL:
+                       * no paragraph */
+    /* examples in help: each line is a complete shell command; the first four are on the page
+     * without --full */
+    const char *examples;
     /* hooks for the driver, also used by `batch`; NULL: the command needs no driver */
     const struct task *task;
     /* chooses the task by the options; NULL: always `task` */
@@ -30,7 +39,11 @@ struct command {
     const struct option_row *shared[OPTION_USES];
     const char *without; /* names of shared options that the command does not have, such as "ids
                           * source"; NULL: it has all */
+    /* values of an option, in groups, for the page without --full; NULL: none */
+    const struct value_list *value_groups;
     const struct value_list *operand_values; /* valid operands; NULL: any text */
+    /* an option that the command does not have is an operand, as in `help --pool` */
+    bool names_options;
     const struct command *done; /* only for batch: the command to run without --do; other commands:
                                  * NULL */
     /* the command writes a single figure or page, with the same bytes each time, and changes
@@ -47,6 +60,8 @@ struct command {
 struct command_list {
     const struct command *const *items;
     size_t count;
+    /* the number of places that `attn-cli help WORD` finds */
+    size_t (*places)(const char *word, const struct command_list *all);
 };
 
 /* All commands. Only main and attn_report use this list; other code uses options->set.all. */
@@ -93,6 +108,9 @@ extern command_verb page_command, explain_command;
  * program. */
 int help_of(const struct option_set *set, struct err *err);
 int help_version(struct err *err);
+
+/* The function of all_commands.places. */
+size_t help_places(const char *word, const struct command_list *all);
 
 /* --- signals ---------------------------------------------------------------------------------- */
 

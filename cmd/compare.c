@@ -24,23 +24,23 @@ struct own_options {
 
 static const struct option_row own_options[] = {
     STRING("attention", 0, "LIST", IN(mechanism.attention),
-           "attention patterns to compare with dense attention: window:8,linear",
-           .heading = "Comparison", .values = &values_attention, .joints = ",+"),
+           "attention patterns to compare with dense attention; window:8,linear",
+           .values = &values_attention, .joints = ",+", .heading = "Settings"),
     INTEGER("seed", 0, "N", IN(mechanism.seed), 0, LLONG_MAX,
             "seed of --attention random (default: 0)"),
+    STRING("layer", 0, "LIST", IN(select.layer), "layers: 0,3-5, -1 (last), or all; default: all"),
     FLAG("parameters", 0, OWN(parameters),
-         "of models: compare weights by tensor, and what each layer's cost in nats"),
+         "of models: compare weights by tensor; and the cost of each layer's weights in nats",
+         .heading = "Models"),
     STRING("dump", 0, "PATH", OWN(dump),
-           "tensors of another program, a file or a folder: find where they first differ"),
+           "where tensors of another program first differ; a file or a folder",
+           .heading = "Another program"),
     STRING("names", 0, "FILE", OWN(names),
-           "--dump: names in two columns, theirs and ours, such as attn_{}/q h.{}.q"),
+           "--dump: names in two columns, theirs and ours; attn_{}/q h.{}.q"),
     REAL("tolerance", 0, "X", OWN(tolerance), 0, 1,
-         "--dump: largest difference, divided by the largest number (default: by type)"),
+         "--dump: largest difference, relative; divided by the largest number; default: by type"),
     FLAG("full", 0, OWN(full),
-         "--dump: list all tensors, not only those around the first that "
-         "differs"),
-    STRING("layer", 0, "LIST", IN(select.layer), "layers: 0,3-5, -1 for the last, or all (default)",
-           .heading = "Select"),
+         "--dump: list all tensors; not only those around the first that differs"),
     {0},
 };
 
@@ -48,18 +48,27 @@ static command_verb compare_command;
 
 const struct command command_compare = {
     .name = "compare",
-    .heading = "Analyse",
-    .about = "compare models or settings",
+    .heading = "Explain",
+    .about = "models, settings, or the tensors of another program",
     .operands = "[MODEL MODEL...] [TEXT]...",
     .operand_values = &values_models,
+    .most_used = "-m smollm2.gguf\n"
+                 "-s \"Life is short\"\n"
+                 "-f texts.txt\n"
+                 "--attention window:8\tpatterns, against dense attention\n"
+                 "--parameters\tweights of models, by tensor\n"
+                 "--dump dump.npz\ttensors of another program\n"
+                 "--layer 0,3-5\n"
+                 "-o compared.csv\n",
     .examples =
+        "attn-cli compare life life-causal -s \"Life is short\"\n"
+        "attn-cli compare -s \"Life is short\" --attention window:2,linear\n"
+        "attn-cli compare original.gguf quantised.gguf -f texts.txt --parameters\n"
+        "attn-cli compare -m ./model --ids 1,5,9 --dump theirs.safetensors\n"
         "attn-cli compare -s \"Life is short, eat dessert first\" --attention window:2,linear\n"
         "attn-cli compare -m life -s \"Life is short\" --attention "
         "dense,window:2+global:1,blocked:2\n"
-        "attn-cli compare -s \"Life is short\" --attention random:1,strided:2 --format json\n"
-        "attn-cli compare life life-causal -s \"Life is short\"\n"
-        "attn-cli compare original.gguf quantised.gguf -f texts.txt --parameters\n"
-        "attn-cli compare -m ./model --ids 1,5,9 --dump theirs.safetensors\n",
+        "attn-cli compare -s \"Life is short\" --attention random:1,strided:2 --format json\n",
     .run = compare_command,
     .options = own_options,
     .shared = {text_options, model_options, edit_options, select_options, output_options},

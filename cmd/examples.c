@@ -15,18 +15,17 @@ struct own_options {
 
 static const struct option_row own_options[] = {
     STRING("site", 0, "SITE", IN(lens.site),
-           "tensor of channels (default: mlp_act, the neurons; with experts mlp_out)",
-           .heading = "Examples"),
-    STRING("layer", 0, "LIST", IN(select.layer), "layers: 0,3-5, -1 (last, default), all"),
+           "tensor of channels (default: mlp_act); mlp_act is the neurons; with experts: mlp_out",
+           .heading = "What is searched"),
+    STRING("layer", 0, "LIST", IN(select.layer), "layers: 0,3-5, -1 (last, default), or all"),
     STRING("channel", 0, "LIST", OWN(channel), "channels: 0,3-5, all (default)"),
-    STRING(
-        "feature", 0, "LIST", OWN(feature),
-        "features of --sae instead: 27,60-63, all; with the share of tokens where each is active, "
-        "and its mean there"),
+    STRING("feature", 0, "LIST", OWN(feature),
+           "features of --sae instead: 27,60-63, or all; with the share of tokens where each is "
+           "active, and its mean there"),
     INTEGER("top", 0, "N", IN(lens.best), 1, 10000,
-            "tokens each (default: 10); texts and positions count from 0, ranks from 1",
+            "tokens of each (default: 10); texts and positions count from 0, ranks from 1",
             .preset = 10),
-    FLAG("smallest", 0, OWN(smallest), "the most negative activations, not the most positive"),
+    FLAG("smallest", 0, OWN(smallest), "the most negative activations; default: the most positive"),
     {0},
 };
 
@@ -276,9 +275,17 @@ static const struct task examples_task = {
 
 const struct command command_examples = {
     .name = "examples",
-    .heading = "Analyse",
-    .about = "texts in which a neuron, channel or feature is largest",
+    .heading = "Look",
+    .about = "texts in which a neuron or feature is largest",
     .operands = "[TEXT]...",
+    .most_used = "-f corpus.txt\n"
+                 "-m smollm2.gguf\n"
+                 "--layer 1\tlayers (default: -1, the last)\n"
+                 "--channel 12\n"
+                 "--sae demo\tfolder of an autoencoder\n"
+                 "--feature 27\tfeatures of --sae: 27,60-63, all\n"
+                 "--top 20\n"
+                 "-o neurons.csv\n",
     .examples = "attn-cli examples -f corpus.txt --layer 1 --channel 12 --top 20\n"
                 "attn-cli examples -f corpus.txt --channel all --top 5 -o neurons.csv\n"
                 "attn-cli examples -f corpus.txt --sae demo --feature 27 --top 20\n",

@@ -19,30 +19,28 @@ VALUES(parts, NULL, ATTENTION_BRANCHES, attention_branches[index].name,
 
 static const struct option_row own_options[] = {
     STRING("query", 0, "TOKEN", IN(explain.token),
-           "query token: its text (is), its position (1, or -1 for the last), both (1:is), "
-           "positions (0-2), or all (default: that of the finding, else the last)",
+           "token that looks; its text (is), its position (1, or -1 for the last), both (1:is), "
+           "positions (0-2), or all; default: the query of the finding, else the last",
            .heading = "Query", .former = "token"),
-    STRING(
-        "key", 0, "TOKEN", IN(explain.key),
-        "key of the worked lines, if the query attends to it (default: that of the finding, else "
-        "the first)"),
+    STRING("key", 0, "TOKEN", IN(explain.key),
+           "token whose weight is worked out; used if the query attends to it; default: the key of "
+           "the finding, else the first key"),
     STRING("part", 0, "PART", IN(explain.part),
-           "attention of an encoder-decoder model: self (the decoder, default), cross or encoder",
+           "self (the decoder, default), cross or encoder; attention of an encoder-decoder model",
            .values = &values_parts),
     STRING("layer", 0, "N", IN(select.layer),
-           "layer to explain, -1 for the last (default: with --head, --layer or --part 0; else "
-           "that of "
-           "the finding, see 'run', if it has the query and the key)"),
+           "layer to explain, -1 for the last; default: with --head, --layer or --part 0; else the "
+           "layer of the finding, see 'run', if it has the query and the key"),
     STRING("head", 0, "N", IN(select.head),
-           "head to explain, -1 for the last (default: as --layer)"),
+           "head to explain, -1 for the last; default: as --layer"),
     STRING("file", 'f', "FILE", IN(input.file),
-           "file with one text, or a table (.csv, .tsv, .jsonl) with one row; - is standard input",
+           "file with one text, or a table of one row; .csv, .tsv, .jsonl; - is standard input",
            .heading = "Input"),
     STRING("output", 'o', "FILE", IN(output.path),
-           "file; its extension sets the format (default: stdout)", .heading = "Output",
+           "file: its ending sets the format; default: standard output", .heading = "Output",
            .flags = OPTION_PROCESS),
     STRING("format", 0, "FORMAT", IN(output.format),
-           "format (default: by the extension of -o, else text)",
+           "output format; default: by the ending of -o, else text",
            .values = &values_formats_of_people),
     STRING("lang", 0, "LANGUAGE", IN(display.language), "language: en (default) or zh (Chinese)",
            .values = &values_languages),
@@ -50,15 +48,24 @@ static const struct option_row own_options[] = {
             "number of decimals (default: 4)"),
     FLAG("matrices", 0, IN(display.matrices), "also show the matrices, abbreviated if large"),
     FLAG("full", 0, IN(display.full),
-         "show complete vectors, all keys and the matrices (json always has them)"),
+         "complete vectors, all keys and the matrices; json always has them"),
     {0},
 };
 
 const struct command command_explain = {
     .name = "explain",
-    .heading = "Inspect",
-    .about = "show the arithmetic behind one query, step by step",
+    .heading = "Explain",
+    .about = "the arithmetic of one row, step by step",
     .operands = "[TEXT]",
+    .most_used = "--query is\ttoken that looks\n"
+                 "--key short\n"
+                 "--layer 1\n"
+                 "--head 3\n"
+                 "-m smollm2.gguf\n"
+                 "--digits 6\tdecimals (default: 4)\n"
+                 "--full\tall keys, whole vectors, matrices\n"
+                 "-o walk.html\n",
+    .note = "Without options, the row is that of the head that matters: see run.",
     .examples = "attn-cli explain -m life \"Life is short eat dessert first\" --query is\n"
                 "attn-cli explain -s \"Life is short\" --layer 1 --head 2 --digits 6\n"
                 "attn-cli explain -m life-causal -s \"Life is short\" --query 1 --format markdown\n"

@@ -13,18 +13,18 @@ struct own_options {
 
 static const struct option_row own_options[] = {
     STRINGS("sae", 0, "DIR", IN(edit.dictionaries),
-            "folder of a sparse autoencoder or transcoder: of SAELens, Gemma Scope, Llama Scope, "
+            "folder of a sparse autoencoder or transcoder; of SAELens, Gemma Scope, Llama Scope, "
             "OpenMOSS, sparsify, circuit-tracer, dictionary_learning, Qwen Scope or Goodfire; "
             "DIR:LAYER, and after it ,site=SITE ,scale=S ,k=K ,center=on|off where its files do "
             "not say it",
             .heading = "Features"),
     INTEGER("top", 0, "N", IN(lens.best), 1, 10000,
-            "features of each token, the largest activations (default: 5)", .preset = 5),
+            "features of each token (default: 5); the largest activations", .preset = 5),
     STRING("feature", 0, "LIST", OWN(listed),
            "only these features, at every token: 0,3-5; figures need it; npy and safetensors have "
            "all features without it"),
     INTEGER("promote", 0, "N", OWN(promoted), 0, 100,
-            "tokens named for each feature: those whose logits it raises most (default: 5)",
+            "tokens named for each feature (default: 5); the tokens whose logits it raises most",
             .preset = 5),
     {0},
 };
@@ -116,14 +116,21 @@ static const struct task features_task = {
 
 const struct command command_features = {
     .name = "features",
-    .heading = "Analyse",
+    .heading = "Look",
     .about = "active features of a sparse autoencoder at each token",
     .operands = "[TEXT]...",
+    .most_used = "--sae demo\tfolder of an autoencoder\n"
+                 "-m smollm2.gguf\n"
+                 "-f texts.txt\n"
+                 "--top 10\tfeatures of each token\n"
+                 "--feature 27,60\tonly these, at every token\n"
+                 "-o features.csv\n",
     .examples = "attn-cli features --sae demo \"The keys to the cabinet\"\n"
                 "attn-cli features --sae demo \"The keys to the cabinet\" --feature 27,60\n"
+                "attn-cli features --sae demo \"The keys to the cabinet\" --top 1 -o active.csv\n"
                 "attn-cli features --sae demo -f corpus.txt --top 10 -o features.csv\n"
-                "attn-cli run \"The keys to the cabinet\" --sae demo "
-                "--edit \"features[feature=27,token=-1] = 0\" --show logits\n",
+                "attn-cli run \"The keys to the cabinet\" --sae demo --edit "
+                "\"features[feature=27,token=-1] = 0\" --show logits\n",
     .task = &features_task,
     .options = own_options,
     .shared = {text_options, model_options, mechanism_options, edit_options, output_options,

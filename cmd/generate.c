@@ -17,33 +17,32 @@
 
 static const struct option_row own_options[] = {
     INTEGER("tokens", 'n', "N", IN(generate.tokens), 1, 1000000,
-            "generate at most N tokens (default: the model's with --source, or 32)",
-            .heading = "Generation"),
-    REAL("temperature", 0, "T", IN(generate.temperature), 0, 1000,
-         "sample at temperature T (default: 0, the most likely token)"),
-    INTEGER("top-k", 0, "K", IN(generate.top_k), 0, 100000000,
-            "sample from the K most likely tokens (default: 0, all)"),
-    REAL("top-p", 0, "P", IN(generate.top_p), 0, 1,
-         "sample from the most likely tokens with total probability P (default: 1)", .preset = 1),
+            "at most N tokens; default: the model's with --source, or 32", .heading = "Generation"),
     INTEGER("beams", 0, "N", IN(generate.beams), 1, 100,
-            "beam search with N beams (default: the model's with --source, or 1: no search)"),
+            "beam search with N beams; default: the model's with --source, or 1: no search"),
+    FLAG("ignore-eos", 0, IN(generate.ignore_eos), "continue after the model's end-of-text token"),
+    FLAG("logprobs", 0, IN(generate.logprobs),
+         "log-probability and likeliest tokens of each step; five tokens a step"),
+    REAL("temperature", 0, "T", IN(generate.temperature), 0, 1000,
+         "sample at temperature T; default: 0, the most likely token", .heading = "Sampling"),
+    INTEGER("top-k", 0, "K", IN(generate.top_k), 0, 100000000,
+            "sample from the K most likely tokens; default: 0, all"),
+    REAL("top-p", 0, "P", IN(generate.top_p), 0, 1,
+         "likeliest tokens of total probability P; samples from these tokens; default: 1",
+         .preset = 1),
     INTEGER("seed", 0, "N", IN(mechanism.seed), 0, LLONG_MAX,
             "seed of sampling (default: 0); results are the same on every machine",
             .flags = OPTION_NOT_BATCH),
-    FLAG("ignore-eos", 0, IN(generate.ignore_eos), "continue after the model's end-of-text token"),
-    FLAG("logprobs", 0, IN(generate.logprobs),
-         "print log-probabilities and the five most likely tokens at each step"),
     STRINGS("sentence", 's', "TEXT", IN(input.sentences),
-            "text to continue (default with --source: the model's start token)", .heading = "Input",
-            .flags = OPTION_FIXED),
+            "text to continue; default with --source: the model's start token",
+            .flags = OPTION_FIXED, .heading = "Input"),
     STRING("file", 'f', "FILE", IN(input.file),
-           "file with one text, or a table (.csv, .tsv, .jsonl) with one row; - is standard input"),
-    STRING("source", 0, "TEXT", IN(input.source),
-           "text for the encoder, such as the text to translate", .flags = OPTION_FIXED),
+           "file with one text, or a table of one row; .csv, .tsv, .jsonl; - is standard input"),
+    STRING("source", 0, "TEXT", IN(input.source), "text of the encoder, such as one to translate",
+           .flags = OPTION_FIXED),
     STRING("show", 0, "LIST", IN(select.show),
-           "output these tensors, over prompt and continuation, instead of the text (see 'help "
-           "tensors')",
-           .heading = "Select", .values = &values_tensors, .joints = ","),
+           "tensors of prompt and continuation; instead of the text; see 'help tensors'",
+           .values = &values_tensors, .joints = ",", .heading = "Attention"),
     {0},
 };
 
@@ -51,9 +50,18 @@ static const struct task generate_task;
 
 const struct command command_generate = {
     .name = "generate",
-    .heading = "Analyse",
-    .about = "continue a text, with its attention",
+    .heading = "Text",
+    .about = "continue a text",
     .operands = "[TEXT]",
+    .most_used = "-n 20\n"
+                 "-m smollm2.gguf\n"
+                 "--temperature 0.8\n"
+                 "--top-p 0.95\tsample from tokens of share P\n"
+                 "--seed 7\n"
+                 "--source \"the cat\"\ttext to translate\n"
+                 "--chat\tuse the model's chat template\n"
+                 "--logprobs\tprobabilities of each step\n"
+                 "-o text.txt\n",
     .examples =
         "attn-cli generate \"Life is short, eat dessert\" -n 8\n"
         "attn-cli generate -s \"Life is\" --temperature 0.8 --top-p 0.95 --seed 7\n"

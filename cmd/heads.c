@@ -27,6 +27,13 @@ static const char *about_score(const struct score_row *row)
     return text;
 }
 
+WORDS(score_groups, "Scores (help scores defines them)",
+      {"default", "previous-token, first-token, self, duplicate-token, induction, entropy, "
+                  "distance"},
+      {"also", "sink, offset:N, distance-variance, copying, successor, needle, needle-top"},
+      {"both directions", "next-token, separator, same-token, broad"},
+      {"cross-attention", "alignment, diagonal"}, {"all", "every score that fits the model"},
+      {"NAME:texts", "measured on your texts; NAME:repeats on random tokens"})
 VALUES_(, scores, "Scores (--score, --sort, --map), averaged over all queries but the first",
         score_row_count, score_rows[index].name, about_score(&score_rows[index]))
 
@@ -38,44 +45,41 @@ struct own_options {
 
 static const struct option_row own_options[] = {
     STRING("score", 0, "LIST", OWN(heads.score),
-           "scores to compute, listed below: induction,copying,offset:-2, or all (of causal models "
-           "without next-token, separator, same-token and broad); default: the first five, entropy "
-           "and distance, or of models that attend both ways previous-token, first-token and from "
-           "next-token to distance; with --source also alignment and diagonal; several models "
-           "have those of all; NAME:texts measures on the texts, NAME:repeats on repeated "
-           "random tokens; (role): the table names the highest of these on the texts, if at least "
-           "0.5 and twice uniform attention; (label 0.5+): it names heads with at least 0.5",
-           .heading = "Scores", .values = &values_scores, .joints = ",", .flags = OPTION_FIXED),
-    STRING("sort", 0, "SCORE", OWN(heads.sort), "highest score first (default: by layer and head)",
+           "scores to compute; induction,copying,offset:-2, or all (of causal models without "
+           "next-token, separator, same-token and broad); default: the first five, entropy and "
+           "distance; models that attend both ways: previous-token, first-token, and next-token to "
+           "distance; with --source also alignment and diagonal; several models: the defaults of "
+           "all of them; NAME:texts measures on the texts, NAME:repeats on repeated random tokens",
+           .values = &values_scores, .joints = ",", .flags = OPTION_FIXED, .heading = "Scores"),
+    STRING("sort", 0, "SCORE", OWN(heads.sort), "highest score first; default: by layer and head",
            .values = &values_scores, .flags = OPTION_FIXED),
     INTEGER("top", 0, "N", IN(heads.top), 1, 100000000,
-            "with --sort: show only the first N heads; with --contacts: N pairs (default: 20)",
+            "with --sort: only the first N heads; with --contacts: N pairs (default: 20)",
             .flags = OPTION_FIXED),
-    STRING("map", 0, "SCORE", OWN(heads.map), "show one score as a matrix of layers by heads",
+    STRING("map", 0, "SCORE", OWN(heads.map), "one score as a matrix of layers by heads",
            .values = &values_scores, .flags = OPTION_FIXED),
     FLAG("baseline", 0, OWN(heads.baseline),
-         "add a column after each score with its baseline: the same score on random tokens in "
-         "place of each text (copying, successor: on words paired at random); takes as long again",
+         "also each score on random tokens; in a column after the score; the random tokens replace "
+         "the tokens of each text (copying, successor: words are paired at random); doubles the "
+         "time",
          .flags = OPTION_FIXED),
+    STRING("composition", 0, "Q", OWN(heads.composition),
+           "how strongly heads feed each other: q, k or v; instead of scores: how strongly each "
+           "head composes with earlier heads through its q, k or v",
+           .values = &values_compositions, .flags = OPTION_NOT_BATCH,
+           .heading = "Other measurements"),
+    STRING("pairs", 0, "FILE", IN(heads.pairs),
+           "word pairs for successor: Monday,Tuesday; one pair per line", .flags = OPTION_FIXED),
+    STRING("needle", 0, "FILE", IN(heads.needles),
+           "texts for needle: columns text, needle, query; JSONL or CSV; also for the score "
+           "needle-top",
+           .flags = OPTION_FIXED),
+    FLAG("contacts", 0, IN(heads.contacts),
+         "ESM: pairs of residues that touch in the fold; instead of scores; the probability of "
+         "each pair, for each text, by the regression over all heads that the model's files have"),
     STRING("mean", 0, "AXES", IN(select.mean),
            "average over heads, layers; in batch also over texts", .values = &values_means,
            .joints = ",", .flags = OPTION_FIXED),
-    STRING("composition", 0, "q|k|v", OWN(heads.composition),
-           "instead of scores, show how strongly each head composes with earlier heads through q, "
-           "k or v",
-           .values = &values_compositions, .flags = OPTION_NOT_BATCH),
-    FLAG(
-        "contacts", 0, IN(heads.contacts),
-        "instead of scores, for each text and all pairs of its residues, the probability that they "
-        "touch in the fold of the protein (ESM: the regression over all heads that its files "
-        "have)"),
-    STRING("pairs", 0, "FILE", IN(heads.pairs),
-           "word pairs for the score successor, one per line: Monday,Tuesday",
-           .flags = OPTION_FIXED),
-    STRING("needle", 0, "FILE", IN(heads.needles),
-           "texts for the scores needle and needle-top: JSONL or CSV with the columns text, needle "
-           "and query",
-           .flags = OPTION_FIXED),
     INTEGER("seed", 0, "N", IN(mechanism.seed), 0, LLONG_MAX,
             "seed of the random tokens (default: 0)"),
     {0},
@@ -92,20 +96,31 @@ static command_verb heads_command;
 
 const struct command command_heads = {
     .name = "heads",
-    .heading = "Inspect",
-    .about = "score every head: induction, previous token, sink, ...",
+    .heading = "Look",
+    .about = "what each head does: induction, previous token, ...",
     .operands = "[TEXT]...",
+    .most_used = "-m smollm2.gguf\n"
+                 "-f texts.txt\ttexts to measure on\n"
+                 "--sort induction\thighest score first\n"
+                 "--top 8\twith --sort: only the first N\n"
+                 "--score offset:-2\n"
+                 "--map induction\tone score, layers by heads\n"
+                 "--baseline\talso each score on random tokens\n"
+                 "-o heads.csv\n",
+    .note = "Without a text, heads are measured on random tokens that repeat.",
     .examples = "attn-cli heads\n"
-                "attn-cli heads -m tiny \"Life is short, eat dessert first\" --sort induction\n"
-                "attn-cli heads --map previous-token\n"
+                "attn-cli heads \"Life is short, eat dessert first\" --sort induction\n"
                 "attn-cli heads --map induction -o induction.svg\n"
                 "attn-cli heads --score induction,copying,offset:-2 --baseline\n"
+                "attn-cli heads -m tiny \"Life is short, eat dessert first\" --sort induction\n"
+                "attn-cli heads --map previous-token\n"
                 "attn-cli heads --composition k\n"
                 "attn-cli heads --format csv > heads.csv\n",
     .task = &heads_task,
     .choose = choose_task,
     .run = heads_command,
     .options = own_options,
+    .value_groups = &values_score_groups,
     .shared = {text_options, model_options, edit_options, output_options, terminal_options,
                figure_options},
     .without = "words precision view token-range verbose",

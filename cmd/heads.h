@@ -33,8 +33,6 @@ struct heads_state {
     const struct derivation *how; /* how --mean averages the results */
 };
 
-extern const struct value_list values_scores;
-
 int heads_choose(struct heads_state *own, struct driver *driver, struct err *err);
 int heads_open(struct heads_state *own, struct driver *driver, struct err *err);
 void heads_read(const struct heads_state *own, struct driver *driver, struct job *job);

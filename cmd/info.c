@@ -28,18 +28,17 @@ struct own_options {
 };
 
 static const struct option_row own_options[] = {
-    STRING(
-        "model", 'm', "MODEL", IN(model.name),
-        "folder, GGUF file, bundled name or name in the Hugging Face cache (default: $ATTN_MODEL, "
-        "else tiny)",
-        .values = &values_models),
+    STRING("model", 'm', "MODEL", IN(model.name),
+           "folder, GGUF file or name; the name of a bundled model or of one in the Hugging Face "
+           "cache; default: $ATTN_MODEL, else tiny",
+           .values = &values_models),
     INTEGER("tokens", 'n', "N", OWN(tokens), 1, 100000000,
-            "print the memory that score takes for N tokens (default: the model's context)"),
+            "memory of score for N tokens; default: the model's context"),
     FLAG("hash", 0, OWN(hash), "also print a hash of the weights"),
     FLAG("sites", 0, OWN(sites),
-         "print only the tensors' names in TransformerLens and Hugging Face"),
+         "only the tensors' names in other programs; TransformerLens and Hugging Face"),
     STRING("output", 'o', "FILE", IN(output.path),
-           "file; its extension sets the format (default: stdout)", .flags = OPTION_PROCESS),
+           "file: its ending sets the format; default: standard output", .flags = OPTION_PROCESS),
     {0},
 };
 
@@ -47,9 +46,14 @@ static command_verb info_command;
 
 const struct command command_info = {
     .name = "info",
-    .heading = "Inspect",
-    .about = "model details, and the cost of a run",
+    .heading = "Models",
+    .about = "details of a model, and the cost of a run",
     .operands = "[MODEL]",
+    .most_used = "-n 1024\tmemory of score for N tokens\n"
+                 "--sites\ttensors' names in other programs\n"
+                 "--hash\n"
+                 "--format json\ttext (default), json, csv, ...\n"
+                 "-o model.json\n",
     .examples = "attn-cli info\n"
                 "attn-cli info life\n"
                 "attn-cli info --tokens 16 --format json\n",

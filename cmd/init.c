@@ -23,37 +23,37 @@ WORDS(draws, NULL, {"rand", "torch.rand, head by head"}, {"linear", "nn.Linear"}
 
 static const struct option_row own_options[] = {
     STRINGS("sentence", 's', "TEXT", IN(input.sentences),
-            "make the vocabulary from the words of this text (repeatable), sorted; from its "
-            "characters in scripts without spaces",
+            "vocabulary: the words of this text; repeatable; sorted; in scripts without spaces its "
+            "characters",
             .heading = "Vocabulary"),
     STRINGS("vocab-from", 0, "FILE", IN(make.texts),
-            "learn the vocabulary from a text file (repeatable; - is standard input): its words, "
-            "or with --vocab-size byte-level BPE"),
+            "learn the vocabulary from a text file; repeatable; - is standard input; its words, or "
+            "with --vocab-size byte-level BPE"),
     INTEGER("vocab-size", 0, "N", IN(make.size), BPE_LEARN_BYTES, BPE_LEARN_MAX,
-            "learn byte-level BPE with N tokens (at least 256); writes vocab.json and merges.txt"),
+            "learn byte-level BPE with N tokens; at least 256; writes vocab.json and merges.txt"),
     STRING(
         "vocab", 0, "FILE", IN(make.vocab),
-        "existing vocabulary: a tokenizer.json, or a vocab.json (with --merges: byte-level BPE)"),
+        "existing vocabulary; a tokenizer.json, or a vocab.json (with --merges: byte-level BPE)"),
     STRING("merges", 0, "FILE", IN(make.merges), "merges.txt of byte-level BPE, with --vocab"),
-    STRING(
-        "like", 0, "MODEL", IN(make.like),
-        "model whose sizes are used, and whose vocabulary unless another is given (default: life)",
-        .heading = "Sizes", .values = &values_models),
-    STRING("shape", 0, "NAME", IN(make.shape), "sizes of a well-known model (see 'help sizes')",
+    STRING("like", 0, "MODEL", IN(make.like),
+           "model whose sizes are used (default: life); its vocabulary is used unless another is "
+           "given",
+           .heading = "Sizes", .values = &values_models),
+    STRING("shape", 0, "NAME", IN(make.shape), "sizes of a well-known model; see 'help sizes'",
            .values = &values_shapes),
     STRING("config", 0, "FILE", IN(make.config), "sizes from a config.json"),
     STRINGS("set", 0, "LIST", IN(make.sets),
-            "override values of the config: n_layer=2,n_head=4 (see 'help sizes')",
+            "override values of the config: n_layer=2,n_head=4; see 'help sizes'",
             .values = &values_keys, .joints = ","),
     INTEGER("seed", 0, "N", IN(make.seed), 0, LLONG_MAX,
             "seed for torch.manual_seed (default: 123)", .heading = "Random weights",
             .preset = ORIGIN_SEED),
     STRING("draw", 0, "HOW", IN(make.draw),
-           "initialise projections with torch.rand, head by head (rand, default), or as nn.Linear "
-           "does (linear)",
+           "rand (default) or linear; how projections are initialised: with torch.rand, head by "
+           "head, or as nn.Linear does",
            .values = &values_draws),
     INTEGER("table", 0, "ROWS", IN(make.table), 1, 100000000,
-            "rows of the random nn.Embedding, of which the first ones are used (default: 50000)"),
+            "rows of the random nn.Embedding (default: 50000); the first ones are used"),
     STRING("output", 'o', "DIR", IN(output.path), "folder to write", .heading = "Output",
            .flags = OPTION_PROCESS),
     FLAG("force", 0, IN(output.force), "overwrite existing files in a folder",
@@ -65,14 +65,21 @@ static command_verb init_command;
 
 const struct command command_init = {
     .name = "init",
-    .heading = "Build",
-    .about = "make a model with random weights",
+    .heading = "Models",
+    .about = "a new model with random weights",
     .operands = "",
+    .most_used = "-o mine\n"
+                 "-s \"Life is short\"\tits vocabulary: these words\n"
+                 "--vocab-from a.txt\tvocabulary learned from a file\n"
+                 "--vocab-size 1024\tbyte-level BPE with N tokens\n"
+                 "--shape tiny\tsizes of a well-known model\n"
+                 "--set n_layer=3\tother sizes\n"
+                 "--seed 7\tfor torch.manual_seed\n",
     .examples = "attn-cli init --sentence \"Life is short, eat dessert first\" -o words\n"
-                "attn-cli init --like life --seed 123 -o life-again\n"
                 "attn-cli init --shape tiny --set n_layer=3 --seed 7 -s \"Life is short\" -o mine\n"
-                "attn-cli init --config mine/config.json --vocab mine/vocab.json -o other\n"
-                "attn-cli init --shape tiny --vocab-from fables.txt --vocab-size 1024 -o bpe\n",
+                "attn-cli init --shape tiny --vocab-from fables.txt --vocab-size 1024 -o bpe\n"
+                "attn-cli init --like life --seed 123 -o life-again\n"
+                "attn-cli init --config mine/config.json --vocab mine/vocab.json -o other\n",
     .run = init_command,
     .options = own_options,
     .without = "threads verbose",

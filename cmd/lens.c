@@ -14,33 +14,34 @@ static const struct task lens_task;
 
 static const struct option_row lens_options[] = {
     STRING("site", 0, "SITE", IN(lens.site),
-           "tensor to decode: resid_post (default), resid_mid, resid_pre, attn_out or mlp_out",
+           "tensor to decode (default: resid_post); resid_post, resid_mid, resid_pre, attn_out or "
+           "mlp_out",
            .heading = "Lens"),
-    STRING("layer", 0, "LIST", IN(select.layer), "layers: 0,3-5, -1 for the last, all (default)"),
+    STRING("layer", 0, "LIST", IN(select.layer), "layers: 0,3-5, -1 (last), or all; default: all"),
     STRING("target", 0, "TOKEN", IN(lens.target),
-           "token whose rank and probability are computed, or two tokens whose logit difference is "
-           "computed: ' are: is' (default: the next token of the text; in masked models the token "
-           "itself)"),
-    INTEGER("top", 0, "N", IN(lens.best), 1, 1000,
-            "tokens stored for each cell, in json (default: 3)", .preset = 3),
-    STRING(
-        "jacobian", 0, "FILE", IN(lens.jacobian),
-        "Jacobian lens: first multiply the vectors of each layer by its matrix in FILE, of torch "
-        "(.pt) or .safetensors"),
+           "token whose rank and probability are printed; or two tokens whose logit difference is "
+           "printed: ' are: is'; default: the next token of the text; in masked models the token "
+           "itself"),
+    INTEGER("top", 0, "N", IN(lens.best), 1, 1000, "tokens of each cell, in JSON only (default: 3)",
+            .preset = 3),
+    STRING("show", 0, "LIST", IN(select.show),
+           "best, id, entropy, kl, rank or target; best: the likeliest token (default); kl: to the "
+           "last layer; target: default with --target; data formats have all"),
+    STRING("mean", 0, "AXES", IN(select.mean),
+           "average over layers, texts or both; texts: by position; with --target, at the last "
+           "[MASK], else the last token",
+           .flags = OPTION_FIXED),
+    STRING("jacobian", 0, "FILE", IN(lens.jacobian),
+           "file of the matrices of a Jacobian lens; the vectors of each layer are first "
+           "multiplied by its matrix; torch (.pt) or .safetensors",
+           .heading = "Jacobian lens"),
     FLAG("fit-jacobian", 0, IN(lens.fit),
-         "fit these matrices to the texts instead, and write them to -o FILE.pt",
+         "fit the matrices of --jacobian to the texts; writes them to -o FILE.pt",
          .flags = OPTION_FIXED | OPTION_NOT_BATCH),
     INTEGER("tokens", 0, "N", IN(lens.tokens), JACOBIAN_TOKENS_MIN, 100000000,
-            "with --fit-jacobian: read only the first N tokens of each text (default: 64)",
+            "with --fit-jacobian: tokens a text (default: 64); only the first N tokens of each "
+            "text are read",
             .preset = 64, .flags = OPTION_FIXED | OPTION_NOT_BATCH),
-    STRING("show", 0, "LIST", IN(select.show),
-           "values to show: best (the likeliest token, default), id, entropy, kl (to the last "
-           "layer), rank, target (default with --target); data formats have all"),
-    STRING(
-        "mean", 0, "AXES", IN(select.mean),
-        "average over layers, texts (by position; with --target, at the last [MASK], else the last "
-        "token) or both",
-        .flags = OPTION_FIXED),
     {0},
 };
 
@@ -48,9 +49,16 @@ static command_verb lens_command;
 
 const struct command command_lens = {
     .name = "lens",
-    .heading = "Analyse",
-    .about = "logit lens: what each layer would predict",
+    .heading = "Explain",
+    .about = "what each layer would predict (logit lens)",
     .operands = "[TEXT]...",
+    .most_used = "-m smollm2.gguf\n"
+                 "-f texts.txt\n"
+                 "--target \" are\"\trank and probability of a token\n"
+                 "--show rank,target\tbest, id, entropy, kl, rank, ...\n"
+                 "--layer 0,3-5\n"
+                 "--site attn_out\ttensor (default: resid_post)\n"
+                 "-o lens.svg\n",
     .examples =
         "attn-cli lens \"Life is short, eat dessert first\"\n"
         "attn-cli lens \"The keys to the cabinet\" --target \" are\" --show rank,target,kl\n"

@@ -44,12 +44,12 @@ static const struct option_row own_options[] = {
     STRING("lang", 0, "LANGUAGE", IN(display.language), "language: en (default) or zh (Chinese)",
            .values = &values_languages),
     STRING("output", 'o', "FILE", IN(output.path),
-           "HTML page to write (default: text on standard output)", .flags = OPTION_PROCESS),
+           "HTML page to write; default: text on standard output", .flags = OPTION_PROCESS),
     STRING("model", 'm', "MODEL", IN(model.name), "with -o: model of the last step (default: tiny)",
            .values = &values_models),
     STRING("sentence", 's', "TEXT", OWN(sentence), "with -o: text of the last step"),
     INTEGER("width", 0, "N", IN(display.width), 20, 100000,
-            "columns of text output (default: terminal, else 80)"),
+            "columns of text output; default: the terminal's, else 80"),
     {0},
 };
 
@@ -57,9 +57,14 @@ static command_verb lesson_command;
 
 const struct command command_lesson = {
     .name = "lesson",
-    .heading = "Learn",
+    .heading = "More",
     .about = "attention in sixteen steps",
     .operands = "[STEP|all|scale]",
+    .most_used = "-o lesson.html\tweb page to write\n"
+                 "--list\tthe steps, with command lines\n"
+                 "--lang zh\ten (default) or zh\n"
+                 "-m smollm2.gguf\twith -o: model of the last step\n"
+                 "-s \"Life is short\"\twith -o: text of the last step\n",
     .examples = "attn-cli lesson\n"
                 "attn-cli lesson 2\n"
                 "attn-cli lesson all\n"

@@ -78,6 +78,12 @@ const struct option_row *option_find_letter(struct option_set set, char letter)
     return NULL;
 }
 
+size_t option_brief_bytes(const struct option_row *row)
+{
+    const char *end = strstr(row->about, "; ");
+    return end ? (size_t)(end - row->about) : strlen(row->about);
+}
+
 bool option_is_known(struct option_set set, const char *argument)
 {
     return argument[1] == '-' ? option_find(set, argument + 2, strcspn(argument + 2, "=")) != NULL
@@ -110,6 +116,10 @@ int option_refuse(struct option_set set, const char *name, size_t size, struct e
     if (near)
         return err_usage(err, "unknown option '--%.*s': did you mean '--%s'?", (int)size, name,
                          near);
+    size_t places = set.all ? set.all->places(word, set.all) : 0;
+    if (places)
+        return err_usage(err, "unknown option '--%.*s': 'attn-cli help %s' finds %zu place%s",
+                         (int)size, name, word, places, places == 1 ? "" : "s");
     return err_usage(err, "unknown option '--%.*s': --help lists them", (int)size, name);
 }
 
@@ -180,7 +190,7 @@ static int give_option(struct option_reader *reader, const struct option_row *ro
 
 static bool takes_any_text(const struct option_row *row)
 {
-    return strcmp(row->argument, "TEXT") == 0 || strcmp(row->argument, "TOKEN") == 0;
+    return name_is_among("TEXT TOKEN A[:B]", row->argument);
 }
 
 /* Use the next argument as the value of an option. An argument that is an option itself is refused,
@@ -202,6 +212,8 @@ static int parse_long(struct option_reader *reader, char *argument)
     size_t size = strcspn(name, "=");
     const char *value = name[size] == '=' ? name + size + 1 : NULL;
     const struct option_row *row = option_find(reader->options->set, name, size);
+    if (!row && reader->options->set.command->names_options)
+        return texts_add(&reader->options->input.operands, argument, reader->arena, reader->err);
     if (!row)
         return option_refuse(reader->options->set, name, size, reader->err);
     if (row->kind == OPTION_FLAG)

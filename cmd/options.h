@@ -209,10 +209,12 @@ struct option_row {
     const char *argument; /* name of the value in help: DIR, N, … */
     size_t offset;        /* where the value is stored: IN(…) or OWN(…) */
     long long min, max;   /* smallest and largest value of a number */
-    const char *about;    /* one line of help */
-    double preset;        /* default of a number */
-    const char *former;   /* an older name, which help does not list; NULL: no older name */
-    const char *heading;  /* heading in help before this row; NULL: the heading of the row above */
+    /* Help: the brief, a clause of at most 50 characters up to the first "; ", and then the rest,
+     * which only `help COMMAND --full`, manual pages and the search show. */
+    const char *about;
+    double preset;       /* default of a number */
+    const char *former;  /* an older name, which help does not list; NULL: no older name */
+    const char *heading; /* heading in help before this row; NULL: the heading of the row above */
     const struct value_list *values; /* the list of valid values; NULL: any text */
     const char *joints; /* characters that separate values; NULL: the option has one value */
     unsigned display;   /* formats that the option affects: bits DISPLAY_…; 0: all */
@@ -244,6 +246,9 @@ extern const struct option_row text_options[], model_options[], mechanism_option
  * such option. */
 const struct option_row *option_find(struct option_set set, const char *name, size_t size);
 const struct option_row *option_find_letter(struct option_set set, char letter);
+
+/* The number of bytes of the brief with which an option's help begins. */
+size_t option_brief_bytes(const struct option_row *row);
 
 /* True if an argument, such as `-s` or `--layer=0`, names an option. */
 bool option_is_known(struct option_set set, const char *argument);
@@ -310,7 +315,8 @@ extern const struct value_list values_formats, values_endings, values_endings_of
     values_models, values_shards, values_attention, values_precisions, values_tensors,
     values_shapes, values_languages, values_keys, values_specials, values_palettes, values_venues,
     values_edits, values_defaults, values_scales, values_block_modules, values_means, values_views,
-    values_cells, values_colour_scales, values_ranges, values_masks, values_presets, values_colors;
+    values_cells, values_colour_scales, values_ranges, values_masks, values_presets, values_colors,
+    values_scores, values_patches;
 
 /* --- the command line ------------------------------------------------------------------------- */
 

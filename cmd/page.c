@@ -20,41 +20,60 @@
 #include "weights_file.h"
 
 static const struct option_row own_options[] = {
+    STRING("show", 0, "LIST", IN(select.show),
+           "tensors (default: embedding, weights); with an encoder also its tensors; see 'help "
+           "tensors'",
+           .values = &values_tensors, .joints = ",", .heading = "What the page contains"),
+    STRING("layer", 0, "LIST", IN(select.layer), "layers: 0,3-5, -1 (last), or all (default)"),
+    STRING("head", 0, "LIST", IN(select.head),
+           "heads: 0,3-5, -1 (last), or all (default); 17.4,20.0: these heads of these layers"),
+    STRING("title", 0, "TEXT", IN(display.title),
+           "title, '' for none; default: the model and the text", .display = DISPLAY_TITLE),
     STRING("explain", 0, "LIST", IN(page.explain),
-           "heads whose weights can be explained in the page: 0.1,1.3, all or none (default: all, "
-           "if that adds at most 1 MB)",
-           .heading = "Page"),
+           "heads that \"Why this number?\" can explain; 0.1,1.3, all or none; default: all, if "
+           "that adds at most 1 MB"),
     INTEGER("top", 0, "N", IN(page.top), 0, 1000,
-            "store the N most likely tokens after each token or at masks (default: 50; 0: none)"),
+            "next tokens at each position (default: 50); at masks: the tokens there; 0: none"),
     FLAG("lens", 0, IN(page.lens),
-         "store the predictions of every layer (default: if computing them takes under half a "
-         "second)"),
+         "predictions of every layer; default: if computing them needs under half a second"),
     STRING("scores", 0, "all|none", IN(page.scores),
-           "include the head scores of 'attn-cli heads' (default: if computing them takes under "
-           "half a second)"),
-    FLAG("unedited", 0, IN(page.unedited), "show each text before and after edits"),
-    FLAG("live", 0, IN(page.live),
-         "include the model, to run and continue other texts in the "
-         "browser"),
+           "scores of 'attn-cli heads'; default: if computing them needs under half a second"),
     STRINGS("sae", 0, "DIR", IN(edit.dictionaries),
-            "show the features of a sparse autoencoder or transcoder at each token, the 8 largest; "
+            "features of a sparse autoencoder at each token; or of a transcoder, the 8 largest; "
             "DIR:LAYER and what follows it are those of 'attn-cli features'"),
+    FLAG("live", 0, IN(page.live),
+         "other texts can be typed; the page contains the model and runs it in the browser"),
+    FLAG("unedited", 0, IN(page.unedited), "each text before and after edits"),
     STRING("weights", 0, "FILE", IN(input.weights),
-           "attention weights of another program, without a model: npy, npz, safetensors, "
-           "BertViz's JSON"),
+           "show these weights, without a model; attention weights of another program: npy, npz, "
+           "safetensors, BertViz's JSON",
+           .heading = "Other programs"),
     STRING("tokens", 0, "FILE", IN(input.tokens),
-           "--weights: the tokens, a line for each, or a list in JSON"),
+           "tokens of --weights; a line for each, or a list in JSON"),
     STRING("output", 'o', "FILE", IN(output.path), "page to write (default: standard output)",
-           .heading = "Output", .flags = OPTION_PROCESS),
+           .flags = OPTION_PROCESS, .heading = "Output"),
     {0},
 };
 
 const struct command command_page = {
     .name = "page",
-    .heading = "Inspect",
-    .about = "write an interactive HTML page",
+    .heading = "Look",
+    .about = "attention as a web page to click on",
     .operands = "[TEXT]...",
-    .examples = "attn-cli page \"Life is short, eat dessert first\" -o page.html\n"
+    .most_used = "-o page.html\tpage to write\n"
+                 "-m smollm2.gguf\n"
+                 "-f texts.csv\n"
+                 "--source \"the cat\"\n"
+                 "--live\n"
+                 "--unedited\n"
+                 "--lang zh\ten (default) or zh\n",
+    .note = "The file needs no network and no server. It opens on the head that matters. By\n"
+            "default it has what needs under half a second or 1 MB to add.",
+    .examples = "attn-cli page \"The keys to the cabinet\" -o page.html\n"
+                "attn-cli page \"Life is short\" \"Life is long\" -o two-texts.html\n"
+                "attn-cli page -m life -m life-causal \"Life is short\" -o two-models.html\n"
+                "attn-cli page \"The keys to the cabinet\" --knockout 4:1 --unedited -o cut.html\n"
+                "attn-cli page \"Life is short, eat dessert first\" -o page.html\n"
                 "attn-cli page -m tiny -m life-causal -s \"Life is short\" --show all -o two.html\n"
                 "attn-cli page -s \"Life is short\" --layer 1 --head 3 > head.html\n",
     .run = page_command,

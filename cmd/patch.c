@@ -13,8 +13,13 @@
 
 static const struct task patch_task;
 
-VALUES(patches, "Values to patch (--over)", PATCH_OVERS, patch_overs[index].name,
-       patch_overs[index].about)
+WORDS(patch_groups, "What is swapped (--over; help over lists all)",
+      {"each head", "heads (default), q, k, v, weights, heads_by_token"},
+      {"each layer and token", "resid_pre, resid_mid, attn_out, mlp_out"},
+      {"neurons, paths", "mlp_act, paths, edges, parts"},
+      {"cross-attention, state", "cross_heads, cross_out, mix_heads, mix_out, mix_q, ..."})
+VALUES_(, patches, "Values to patch (--over)", PATCH_OVERS, patch_overs[index].name,
+        patch_overs[index].about)
 
 VALUES(withs, NULL, PATCH_WITHS, patch_withs[index], NULL)
 
@@ -25,71 +30,67 @@ VALUES(numbers, NULL, PATCH_NUMBERS, patch_numbers[index].name, patch_numbers[in
 
 static const struct option_row patch_options[] = {
     STRING("clean", 0, "TEXT", IN(patch.clean),
-           "prompt with the information of interest; with "
-           "--with also the operand",
-           .heading = "Patching", .flags = OPTION_NOT_BATCH),
-    STRING("corrupt", 0, "TEXT", IN(patch.corrupt),
-           "prompt without it, with the same number of tokens", .flags = OPTION_FIXED),
-    STRING("corrupt-source", 0, "TEXT", IN(patch.corrupt_source),
-           "encoder-decoders: the corrupt prompt's text for the encoder, of any length (default: "
-           "--source)",
+           "text with the information; with --with also the operand", .flags = OPTION_NOT_BATCH,
+           .heading = "Texts and measures"),
+    STRING("corrupt", 0, "TEXT", IN(patch.corrupt), "text without it, as many tokens",
            .flags = OPTION_FIXED),
-    STRING(
-        "file", 'f', "FILE", IN(input.file),
-        "pairs: CSV or JSONL with the columns clean and corrupt, and optionally answer, position, "
-        "source and corrupt_source",
-        .flags = OPTION_FIXED),
+    STRING("corrupt-source", 0, "TEXT", IN(patch.corrupt_source),
+           "encoder-decoders: the corrupt text of the encoder; of any length; default: --source",
+           .flags = OPTION_FIXED),
+    STRING("file", 'f', "FILE", IN(input.file),
+           "pairs: columns clean and corrupt; CSV or JSONL, optionally with the columns answer, "
+           "position, source and corrupt_source",
+           .flags = OPTION_FIXED),
     FLAG("ids", 0, IN(tokens.only_ids), "--clean and --corrupt are token ids: 0,4,5",
          .flags = OPTION_NOT_BATCH),
-    STRING("answer", 0, "TOKEN", IN(attribute.answer),
-           "token whose logit is measured, or two tokens whose logit difference is measured: ' "
-           "Mary: John' (default: the most likely token after the clean prompt)"),
+    STRING("answer", 0, "A[:B]", IN(attribute.answer),
+           "logit of A, or of A less B; A and B are tokens: ' Mary: John'; default: the most "
+           "likely token after the clean text"),
+    STRING("metric", 0, "METRIC", IN(patch.metric),
+           "logit, probability, logprob, kl, js or cosine; the number that is measured; default: "
+           "logit; cosine:@FILE.npy names the file of a vector",
+           .values = &values_metrics),
     STRING("query", 0, "N", IN(attribute.position),
-           "position whose logits are read (default: -1, the last token; in masked models the last "
-           "[MASK])",
+           "position whose logits are read; default: -1, the last token; in masked models the last "
+           "[MASK]",
            .former = "position"),
-    STRING("over", 0, "WHAT", IN(patch.over), "values to patch (default: heads; listed below)",
-           .values = &values_patches),
+    STRING("show", 0, "NUMBER", IN(select.show),
+           "fraction, logit or effect; fraction (default): part of the answer restored; effect: "
+           "the logit less the logit of the run without the patch; data formats have the first two",
+           .values = &values_numbers),
+    STRING("mean", 0, "texts", IN(select.mean), "average over the pairs of --file",
+           .flags = OPTION_FIXED),
+    STRING("over", 0, "WHAT", IN(patch.over), "what is swapped (default: heads)",
+           .values = &values_patches, .heading = "Which runs"),
+    STRING("with", 0, "HOW", IN(patch.with),
+           "replace by text, zero, mean, resample or edits; text (default): the value in the other "
+           "text; without --corrupt, in the clean run by zero, its mean over the tokens or, with "
+           "--reference FILE, over these texts, or its value in one of these texts, drawn by "
+           "--seed: each head and MLP is off in turn, and the fraction is logit / clean logit; "
+           "edits: all of --edit, --ablate and --knockout at once, one number, as for batches",
+           .values = &values_withs),
+    FLAG("noise", 0, IN(patch.noise),
+         "put corrupt values into the clean run; default: clean values into the corrupt run"),
     STRING("layer", 0, "LIST", IN(select.layer),
-           "patch only these layers: 0,3-5, -1 for the last, all (default)"),
+           "only these layers; 0,3-5, -1 for the last, all (default)"),
+    STRING("joint", 0, "HEADS", IN(patch.joint),
+           "only these heads: each alone, then all at once; 26.0,27.8 (without --layer); with "
+           "--over paths, or --path without FROM, they are the senders"),
     STRING("path", 0, "FROM:TO", IN(patch.path),
-           "patch the direct paths from a head to q, k or v of later heads, 9.6:10.0.q or "
+           "only the direct path from a head; to q, k or v of later heads, 9.6:10.0.q or "
            "9.6:10.0,10.7.q, or to the logits, 9.6:logits. Without FROM: from every head; from "
            "several, 9.6,9.9:10.0.q: each alone, then all at once. All receivers get their inputs "
            "together; all other heads before them are frozen; MLPs, and everything after them, are "
            "recomputed"),
-    STRING(
-        "joint", 0, "HEADS", IN(patch.joint),
-        "patch only these heads, 26.0,27.8 (without --layer): each alone, then all at once; with "
-        "--over paths, or --path without FROM, they are the senders"),
-    FLAG("noise", 0, IN(patch.noise),
-         "patch values of the corrupt run into the clean run (default: the other way round)"),
-    STRING("with", 0, "text|zero|mean|resample|edits", IN(patch.with),
-           "replace a value by that of the other text (default); or, without --corrupt, in the "
-           "clean run by zero, its mean over the tokens or, with --reference FILE, over these "
-           "texts, or that of one of them, drawn by --seed: each head and MLP is off in turn, and "
-           "the fraction is logit / clean logit; edits: all of --edit, --ablate and --knockout at "
-           "once, one number, as for batches",
-           .values = &values_withs),
-    STRING("metric", 0, "METRIC", IN(patch.metric),
-           "number that is measured: logit (default), probability, logprob, kl, js or "
-           "cosine:@FILE.npy (listed below)",
-           .values = &values_metrics),
     FLAG("estimate", 0, IN(patch.estimate),
-         "first-order estimates of all patches, from one walk back (attribution patching): the sum "
-         "of (new value - value) times gradient, in the run that is patched"),
+         "first-order estimates, from one backward pass; of all patches (attribution patching): "
+         "the sum of (new value - value) times gradient, in the run that is patched"),
     INTEGER("verify", 0, "N", IN(patch.verify), 1, 1000,
-            "--estimate, with the exact patches of the N largest estimates and the correlation"),
+            "--estimate: also exact numbers for the N largest; and the correlation"),
     INTEGER("steps", 0, "N", IN(patch.steps), 1, 1000,
-            "with --over edges: mean of N gradients, at token embeddings between those of the "
-            "patched text and of the other text (EAP-IG; default: 1)",
+            "--over edges: mean of N gradients (default: 1); at token embeddings between those of "
+            "the patched text and of the other text (EAP-IG)",
             .preset = 1),
-    STRING("show", 0, "NUMBER", IN(select.show),
-           "number to show: fraction (part of the answer restored, default), logit or effect (the "
-           "logit less that of the run without the patch); data formats have the first two",
-           .values = &values_numbers),
-    STRING("mean", 0, "texts", IN(select.mean), "average over the pairs of --file",
-           .flags = OPTION_FIXED),
     {0},
 };
 
@@ -97,19 +98,31 @@ static command_verb patch_command;
 
 const struct command command_patch = {
     .name = "patch",
-    .heading = "Analyse",
-    .about = "activation patching between two prompts",
+    .heading = "Explain",
+    .about = "swap activations between two texts, or ablate each head",
     .operands = "[TEXT]",
+    .most_used = "--clean \"The keys\"\n"
+                 "--corrupt \"The key\"\n"
+                 "-f pairs.csv\tpairs: columns clean and corrupt\n"
+                 "--answer \" are: is\"\n"
+                 "--over resid_pre\n"
+                 "--with zero\tablate instead; no second text\n"
+                 "-m smollm2.gguf\n"
+                 "-o patch.svg\n",
     .examples =
+        "attn-cli patch --clean \"The keys\" --corrupt \"The key\" --answer \" are: is\"\n"
+        "attn-cli patch --clean \"The keys\" --corrupt \"The key\" --over q -o p.svg\n"
+        "attn-cli patch \"The keys to the cabinet\" --answer \" are: is\" --with zero\n"
+        "attn-cli patch -f data/experiments/pairs.csv --mean texts\n"
         "attn-cli patch --clean \"The keys to the cabinet\" --corrupt \"The key to the cabinet\"\n"
         "attn-cli patch --clean \"The keys\" --corrupt \"The key\" --answer \" are: is\" --noise\n"
         "attn-cli patch --clean \"The keys\" --corrupt \"The key\" --over resid_pre -o patch.svg\n"
         "attn-cli patch --clean \"The keys\" --corrupt \"The key\" --path :1.3.v\n"
-        "attn-cli patch \"The keys to the cabinet\" --answer \" are: is\" --with zero -o map.svg\n"
-        "attn-cli patch -f data/experiments/pairs.csv --mean texts\n",
+        "attn-cli patch \"The keys to the cabinet\" --answer \" are: is\" --with zero -o map.svg\n",
     .task = &patch_task,
     .run = patch_command,
     .options = patch_options,
+    .value_groups = &values_patch_groups,
     .shared = {text_options, model_options, mechanism_options, edit_options, output_options,
                terminal_options, figure_options},
     .without = "sentence document ids words from",

@@ -40,57 +40,72 @@ VALUES(pooling, NULL, POOL_MODEL, pooling_labels[index].text, NULL)
 
 static const struct option_row own_options[] = {
     FLAG("stats", 0, IN(select.stats),
-         "mean, variance, minimum and maximum of each matrix (text: below it; data: instead)"),
+         "mean, variance, minimum and maximum of each matrix; text: below it; data formats: "
+         "instead of it",
+         .heading = "Numbers"),
+    FLAG("bits", 0, IN(select.bits), "--show entropy: in bits; as entropy_bits; default: nats"),
+    STRING(
+        "caption", 0, "finding", IN(select.caption),
+        "figures: the finding as sentences; below the figure, the sentences with which text begins",
+        .values = &values_captions),
     STRING("pool", 0, "HOW", IN(select.pool),
-           "one vector for each text: the first or last of its tokens', or their mean or max "
-           "(default: of the last hidden layer); model: that of sentence-transformers, by the "
-           "folder's modules.json",
-           .values = &values_pooling),
+           "one vector per text: first, last, mean, max, model; of the first or last token, or the "
+           "mean or max of all tokens; default: of the last hidden layer; model: the vector of "
+           "sentence-transformers, by the folder's modules.json",
+           .values = &values_pooling, .heading = "Vectors of texts"),
     FLAG("normalize", 0, IN(select.normalize),
-         "scale the vector of each text to length 1, after --mean layers and --pool; --mean texts "
+         "scale the vector of each text to length 1; after --mean layers and --pool; --mean texts "
          "is the mean of these vectors"),
     FLAG("cosines", 0, IN(select.cosines),
-         "with --pool: instead of the vectors, the cosine of those of each two texts"),
+         "with --pool: the cosine of each pair of texts; the vectors are not printed"),
     FLAG("stack", 0, IN(select.stack),
-         "one array for all texts, [texts, ...]: -o FILE.npy or FILE.safetensors, with the tokens "
-         "and columns of each text in FILE.jsonl",
+         "one array for all texts; its axes are [texts, ...]; -o FILE.npy or FILE.safetensors, "
+         "with the tokens and columns of each text in FILE.jsonl",
          .flags = OPTION_FIXED),
-    STRING(
-        "names", 0, "PROGRAM", IN(select.names),
-        "npz, safetensors, npy: names and axes of tensors in the caches and hooks of this program, "
-        "where it has them",
-        .values = &values_dialect),
     STRING("gradient", 0, "A[:B]", IN(select.gradient),
-           "the gradients of the logit of token A, or of A less that of B, at the sites of --show, "
-           "instead of their values (default for attention_gradient: the most likely token)"),
+           "gradients of the logit of A, or of A less B; at the sites of --show, instead of their "
+           "values; A and B are tokens; default for attention_gradient: the most likely token",
+           .heading = "Gradients"),
     STRING("position", 0, "P", IN(attribute.position),
-           "with --gradient: the token after which the logit is read, -1 for the last (default; in "
-           "masked models the last [MASK])"),
-    FLAG("bits", 0, IN(select.bits), "--show entropy: in bits, as entropy_bits (default: nats)"),
+           "token after which that logit is read; with --gradient; default: -1, the last; in "
+           "masked models the last [MASK]"),
     FLAG("align", 0, IN(select.align),
-         "encoder-decoders: instead, for each token of the text those of the source, by the mean "
-         "weight of the selected heads where they predict it"),
-    STRING("caption", 0, "finding", IN(select.caption),
-           "figures: below the figure, the sentences with which text begins",
-           .values = &values_captions),
+         "words of the source for each word of the text; encoder-decoders; for each token of the "
+         "text, list the source tokens that predict it, by the mean weight of the selected heads",
+         .heading = "Translations"),
+    STRING("names", 0, "PROGRAM", IN(select.names),
+           "names of tensors: transformerlens, huggingface; npz, safetensors, npy: names and axes "
+           "as in the caches and hooks of this program, where it has them",
+           .values = &values_dialect, .heading = "Other programs"),
     STRING("weights", 0, "FILE", IN(input.weights),
-           "attention weights of another program, without a model: npy, npz, safetensors, "
-           "BertViz's JSON"),
+           "show these weights, without a model; attention weights of another program: npy, npz, "
+           "safetensors, BertViz's JSON"),
     STRING("tokens", 0, "FILE", IN(input.tokens),
-           "--weights: the tokens, a line for each, or a list in JSON"),
+           "tokens of --weights; a line for each, or a list in JSON"),
     {0},
 };
 
 const struct command command_run = {
     .name = "run",
-    .heading = "Inspect",
+    .heading = "Look",
     .about = "print or export attention weights and other tensors",
     .operands = "[TEXT]...",
+    .most_used = "-m smollm2.gguf\n"
+                 "-f texts.csv\n"
+                 "--show q,k,scores\n"
+                 "--layer 0,3-5\n"
+                 "--head 1.3,0.2\n"
+                 "--query cabinet\n"
+                 "--key keys\n"
+                 "--words\n"
+                 "-o heads.svg\n",
     .examples = "attn-cli run \"Life is short, eat dessert first\"\n"
+                "attn-cli run \"Life is short\" --layer all --show weights -o weights.tidy.csv\n"
+                "attn-cli run \"The keys to the cabinet\" --head 1.3 --query cabinet\n"
+                "printf 'Life is short\\neat dessert\\n' | attn-cli run -o weights.jsonl\n"
                 "attn-cli run -s \"Life is short, eat dessert first\" --layer all --show weights\n"
                 "attn-cli run -s \"Life is short\" --layer 0 --head 1 --format csv > head.csv\n"
-                "attn-cli run -m life -s \"Life is short\" --show q,k,scores,weights\n"
-                "printf 'Life is short\\neat dessert\\n' | attn-cli run -o weights.jsonl\n",
+                "attn-cli run -m life -s \"Life is short\" --show q,k,scores,weights\n",
     .task = &run_task,
     .choose = choose_task,
     .run = run_command,

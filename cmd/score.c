@@ -14,66 +14,70 @@
 #include "text/aligned_text.h"
 
 static const struct option_row own_options[] = {
+    FLAG(
+        "words", 0, IN(select.words),
+        "words instead of tokens; split at white space; Chinese: tokens or characters; surprisals "
+        "are summed; a word includes the punctuation at its end; as with --total, --per and pairs, "
+        "but not with --continue, a beginning token is before each text (--special none omits it)",
+        .heading = "Scoring"),
+    FLAG("bits", 0, IN(select.bits), "bits instead of nats; for surprisal and entropy"),
     STRINGS("continue", 0, "TEXT", IN(score.continuations),
-            "score a continuation of the text, such as ' are', or the column @NAME of a table "
-            "(repeatable; the others are compared with the first; a table's column 'continue' "
-            "replaces the option); no beginning token comes before the text (--special bos adds "
-            "it); in masked models, it takes the place of [MASK]",
-            .heading = "Scoring"),
-    FLAG("classes", 0, IN(score.classes),
-         "models with a head of classes, such as BertForSequenceClassification: the logit and the "
-         "probability of each class (of token classification: of each token's best class; of "
-         "question answering: the likeliest first and last token of the answer)"),
+            "score this continuation; such as ' are', or @NAME, a column of a table; repeatable; "
+            "the others are compared with the first; a table's column 'continue' replaces the "
+            "option; no beginning token is before the text (--special bos adds it); in masked "
+            "models, it replaces [MASK]"),
+    STRING("query", 0, "LIST", IN(select.query),
+           "print only these tokens or words; 0,3-5, -1, or @NAME, a column of the table (indices "
+           "or words), a region, or a word of the text; with --words: words",
+           .former = "at"),
+    STRING("per", 0, "COLUMN", IN(score.per),
+           "mean for each condition; sums and means per token for each value of a column or "
+           "several: condition,region (| separates regions in a text, a column 'regions' names "
+           "them); with --words: the mean surprisal of each word, with -o DIR/ words, totals and a "
+           "figure; of minimal pairs (columns good and bad): accuracy. Other columns are left out: "
+           "name the columns that are needed",
+           .flags = OPTION_FIXED, .heading = "Tables"),
     FLAG("total", 0, IN(score.total),
-         "print only the total of each text; text output adds that of all"),
-    STRING("group", 0, "COLUMN", IN(score.group),
-           "the total of each text or continuation (with --query: of these tokens), and its "
-           "difference in log-probability to the first one with the same value in this column; "
-           "outside a batch, --total of a table with a column 'item' has it without this option",
-           .flags = OPTION_FIXED),
-    STRING("unigrams", 0, "FILE", IN(score.unigrams),
-           "with --total, add SLOR: logprob minus that of the words by themselves, per word; FILE "
-           "has lines of a word, a tab and its count",
-           .flags = OPTION_FIXED),
+         "one number for each text; log-probability, surprisal and perplexity; text output adds "
+         "the total of all texts"),
     STRING(
-        "per", 0, "COLUMN", IN(score.per),
-        "print sums and means per token for each value of a column or several: condition,region "
-        "(| separates regions in a text, a column 'regions' names them); with --words: the mean "
-        "surprisal of each word, with -o DIR/ words, totals and a figure; of minimal pairs "
-        "(columns good and bad): accuracy. Other columns are left out: name those that are needed",
+        "group", 0, "COLUMN", IN(score.group),
+        "difference to the first text with the same value; in this column; the total of each text "
+        "or continuation (with --query: of these tokens), and its difference in log-probability; "
+        "outside a batch, --total of a table with a column 'item' has it without this option",
         .flags = OPTION_FIXED),
     STRING("mean", 0, "texts", IN(select.mean), "average over texts, by position or continuation",
            .flags = OPTION_FIXED),
-    FLAG("begin-word", 0, IN(score.begin_word),
-         "count the probability that a word ends, that is that a token with a leading space "
-         "follows, as part of that word, not of the next one (Pimentel and Meister, 2024)"),
-    FLAG("within-word", 0, IN(score.within_word),
-         "masked models: with a token, also mask the later tokens of its word (Kauf and Ivanova, "
-         "2023)"),
-    STRING("query", 0, "LIST", IN(select.query),
-           "print only these tokens (with --words: words): 0,3-5, -1, or @NAME, a column of the "
-           "table (indices or words), a region, or a word of the text",
-           .former = "at"),
-    FLAG("bits", 0, IN(select.bits), "print surprisal and entropy in bits (default: nats)"),
-    INTEGER("stride", 0, "N", IN(score.stride), 1, 100000000,
-            "read long texts in windows that advance by N tokens; each token then has at least the "
-            "context minus N tokens before it (half the context doubles the time)"),
-    INTEGER("window", 0, "N", IN(score.window), 2, 100000000,
-            "tokens of a window (default: the model's context); without --stride, windows advance "
-            "by half of it"),
-    INTEGER(
-        "top", 0, "N", IN(score.best), 0, 1000,
-        "likeliest tokens shown at each position (text, JSON, CSV with -o DIR/; with --words, at "
-        "the first token of each word), or for each [MASK] (default: 3)",
-        .preset = 3),
+    STRING("unigrams", 0, "FILE", IN(score.unigrams),
+           "with --total: add SLOR, by counts of words; logprob minus the log-probability of the "
+           "words by themselves, "
+           "per word; FILE has lines of a word, a tab and its count",
+           .flags = OPTION_FIXED),
     INTEGER("next", 0, "N", IN(score.next), 1, 1000,
-            "instead of scores, the N likeliest tokens after each text; a beginning token comes "
-            "before it only with --words, regions or --special bos"),
-    FLAG("words", 0, IN(select.words),
-         "print words (split at white space; Chinese: tokens or characters) instead of tokens, "
-         "with summed surprisals; a word includes the punctuation at its end; as with --total, "
-         "--per and pairs, but not with --continue, a beginning token comes before each text "
-         "(--special none omits it)"),
+            "the N likeliest tokens after the text, no scores; a beginning token is before the "
+            "text only with --words, regions or --special bos",
+            .heading = "Next tokens and masks"),
+    INTEGER("top", 0, "N", IN(score.best), 0, 1000,
+            "N likeliest tokens at each position (default: 3); in text, JSON, CSV with -o DIR/; "
+            "with --words, at the first token of each word; or for each [MASK]",
+            .preset = 3),
+    FLAG("within-word", 0, IN(score.within_word),
+         "masked models: also mask later tokens of the word; (Kauf and Ivanova, 2023)"),
+    FLAG("begin-word", 0, IN(score.begin_word),
+         "count the end of a word as part of that word; not of the next word; its end is a token "
+         "with a leading space (Pimentel and Meister, 2024)"),
+    INTEGER("window", 0, "N", IN(score.window), 2, 100000000,
+            "tokens of a window; default: the model's context; without --stride, windows advance "
+            "by half of it",
+            .heading = "Long texts"),
+    INTEGER("stride", 0, "N", IN(score.stride), 1, 100000000,
+            "tokens that the window advances by; for long texts; each token then has at least the "
+            "context minus N tokens before it (half the context doubles the time)"),
+    FLAG("classes", 0, IN(score.classes),
+         "probability of each class; models with a head of classes, such as "
+         "BertForSequenceClassification: also the logit of each class; token classification: each "
+         "token's best class; question answering: the likeliest first and last token of the answer",
+         .heading = "Classifiers"),
     {0},
 };
 
@@ -87,18 +91,31 @@ static const struct task *choose_task(const struct options *options)
 
 const struct command command_score = {
     .name = "score",
-    .heading = "Analyse",
-    .about = "log-probability, surprisal and perplexity",
+    .heading = "Text",
+    .about = "surprisal and probability of each token or word",
     .operands = "[TEXT]...",
+    .most_used = "-m smollm2.gguf\n"
+                 "-f stimuli.csv\n"
+                 "--words\n"
+                 "--bits\n"
+                 "--continue \" are\"\n"
+                 "--query @verb\tprint only these tokens or words\n"
+                 "--per condition\n"
+                 "--total\n"
+                 "-o words.csv\n",
+    .note = "Text before the first word: with --words, --total and --per a beginning token is\n"
+            "added, with --continue and --next none is. --special bos or none changes this.",
     .examples =
+        "attn-cli score \"The keys to the cabinet are green.\" --words --bits\n"
+        "attn-cli score \"The keys to the cabinet\" --continue \" are\" --continue \" is\"\n"
+        "attn-cli score -f stimuli.csv --words --bits --per condition -o results/\n"
+        "attn-cli score -m cloze \"The keys to the cabinet [MASK] old.\" --top 5\n"
         "attn-cli score \"Life is short, eat dessert first\"\n"
         "attn-cli score \"Life is short\" --bits --words --format csv\n"
-        "attn-cli score \"The keys to the cabinet\" --continue \" are\" --continue \" is\"\n"
         "attn-cli score -f stimuli.csv --words --bits -o words.csv\n"
         "attn-cli score -f stimuli.csv --words --bits --query @verb -o verbs.csv\n"
         "attn-cli score -f stimuli.csv --query @verb --group item\n"
         "attn-cli score -f candidates.csv --continue @candidate --group item\n"
-        "attn-cli score -f stimuli.csv --words --bits --per condition -o results/\n"
         "attn-cli score -f pairs.csv --per phenomenon\n"
         "attn-cli score -m roberta-large-mnli --classes \"It rains\" --pair \"It is wet\"\n"
         "attn-cli score -m bert-base-uncased \"The capital of France is [MASK].\" --top 5\n"

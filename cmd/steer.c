@@ -19,24 +19,27 @@ struct own_options {
 };
 
 static const struct option_row own_options[] = {
-    STRING("positive", 0, "FILE", OWN(positive), "texts with the property, one per line or a table",
+    STRING("positive", 0, "FILE", OWN(positive), "texts with the property; one per line or a table",
            .heading = "Steering", .flags = OPTION_FIXED),
     STRING("negative", 0, "FILE", OWN(negative), "texts without it", .flags = OPTION_FIXED),
     STRING("file", 'f', "FILE", IN(input.file),
-           "one table with the columns positive and negative instead", .flags = OPTION_FIXED),
-    STRING("feature", 0, "N", OWN(feature),
-           "the direction of a feature of --sae instead, without texts", .flags = OPTION_FIXED),
+           "table with the columns positive and negative; replaces --positive and --negative",
+           .flags = OPTION_FIXED),
+    STRING("feature", 0, "N", OWN(feature), "direction of a feature of --sae, without texts",
+           .flags = OPTION_FIXED),
     STRING("site", 0, "SITE", IN(lens.site),
-           "tensor to average, with a row of channels for each token (default: resid_post)",
+           "tensor to average (default: resid_post); it needs a row of channels for each token",
            .heading = "Select"),
     STRING("layer", 0, "LIST", IN(select.layer),
-           "layers: 0,3-5, -1 for the last, all (default). Vectors added at several layers add up: "
+           "layers: 0,3-5, -1 (last), or all (default); vectors added at several layers add up: "
            "try factors from 0.1 to 1 there"),
-    STRING("query", 0, "LIST", IN(select.query),
-           "tokens to average in each text (default: -1, the last; all: the mean of the text)"),
+    STRING(
+        "query", 0, "LIST", IN(select.query),
+        "tokens to average in each text (default: -1); -1 is the last; all: the mean of the text"),
     STRING("output", 'o', "PATH", IN(output.path),
-           ".safetensors: a tensor h.L.SITE for each layer; .npy: one layer; .gguf: a control "
-           "vector of llama.cpp, direction.L of resid_post (it has none for layer 0)",
+           ".safetensors, .npy or .gguf; .safetensors: a tensor h.L.SITE for each layer; .npy: one "
+           "layer; .gguf: a control vector of llama.cpp, direction.L of resid_post (it has none "
+           "for layer 0)",
            .heading = "Output", .flags = OPTION_PROCESS),
     {0},
 };
@@ -45,15 +48,24 @@ static command_verb steer_command;
 
 const struct command command_steer = {
     .name = "steer",
-    .heading = "Analyse",
-    .about = "mean difference between two sets of texts, for --edit",
+    .heading = "Text",
+    .about = "write a steering vector, for --edit",
     .operands = "",
+    .most_used = "--positive good.txt\n"
+                 "--negative bad.txt\n"
+                 "-f pairs.csv\tcolumns positive and negative\n"
+                 "--layer 1\tlayers (default: all)\n"
+                 "--query all\ttokens (default: -1, the last)\n"
+                 "-m smollm2.gguf\n"
+                 "-o mood.safetensors\n",
+    .note = "The vector is the mean difference between two sets of texts, or a feature.",
     .examples =
         "attn-cli steer --positive good.txt --negative bad.txt -o mood.safetensors\n"
-        "attn-cli generate \"I think that\" --edit \"h.1.resid_post + 0.5*mood.safetensors\"\n"
         "attn-cli steer -f pairs.csv --layer 1 --query all -o mood.npy\n"
-        "attn-cli steer --positive good.txt --negative bad.txt -o mood.gguf\n"
-        "attn-cli steer --sae demo --feature 27 -o plural.gguf\n",
+        "attn-cli generate \"I think that\" --edit \"h.1.resid_post + 0.5*mood.npy\"\n"
+        "attn-cli steer --sae demo --feature 27 -o plural.gguf\n"
+        "attn-cli generate \"I think that\" --edit \"h.1.resid_post + 0.5*mood.safetensors\"\n"
+        "attn-cli steer --positive good.txt --negative bad.txt -o mood.gguf\n",
     .run = steer_command,
     .options = own_options,
     .shared = {text_options, model_options, mechanism_options, edit_options},

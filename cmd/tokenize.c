@@ -20,7 +20,7 @@ static const struct option_row own_options[] = {
          .heading = "Tokens"),
     FLAG("decode", 0, IN(tokens.decode), "decode token ids into text"),
     STRING("file", 'f', "FILE", IN(input.file),
-           "file with one text, or a table (.csv, .tsv, .jsonl) with a column \"text\"; - is "
+           "file with one text, or a table; .csv, .tsv, .jsonl with a column \"text\"; - is "
            "standard input",
            .heading = "Input"),
     {0},
@@ -30,9 +30,14 @@ static command_verb tokenize_command;
 
 const struct command command_tokenize = {
     .name = "tokenize",
-    .heading = "Inspect",
-    .about = "convert text to tokens and back",
+    .heading = "Text",
+    .about = "tokens of a text, and back",
     .operands = "[TEXT]...",
+    .most_used = "-m smollm2.gguf\n"
+                 "-f text.txt\tfile with one text, or a table\n"
+                 "--only-ids\tids alone, separated by spaces\n"
+                 "--decode\n"
+                 "-o tokens.csv\n",
     .examples = "attn-cli tokenize \"Life is short, eat dessert first\"\n"
                 "echo \"Life is short\" | attn-cli tokenize --only-ids\n"
                 "attn-cli tokenize --only-ids \"Life is short\" | attn-cli tokenize --decode\n",

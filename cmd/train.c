@@ -31,59 +31,57 @@ struct own_options {
 };
 
 static const struct option_row own_options[] = {
-    STRINGS(
-        "data", 'd', "FILE", OWN(data),
-        "training text, one or more lines per text; for encoder-decoders, a table with the columns "
-        "source and text, for classes with text, label and, if texts are pairs, pair (repeatable); "
-        "the last 2 % are held out",
-        .heading = "Text and model"),
+    STRINGS("data", 'd', "FILE", OWN(data),
+            "training text, one or more lines per text; repeatable; for encoder-decoders, a table "
+            "with the columns source and text, for classes with text, label and, if texts are "
+            "pairs, pair; the last 2 % are held out",
+            .heading = "Text and model"),
     FLAG("classes", 0, OWN(classes),
          "learn the labels of the texts; a model without a head of classes gets a new one"),
     STRING("shape", 0, "NAME", IN(make.shape),
-           "train a new model with the sizes of a well-known one (see 'help sizes'); needs --vocab",
+           "new model with the sizes of a well-known one; needs --vocab; see 'help sizes'",
            .values = &values_shapes),
     STRING("config", 0, "FILE", IN(make.config),
-           "train a new model with the sizes of a config.json; needs --vocab"),
+           "new model with the sizes of a config.json; needs --vocab"),
     STRINGS("set", 0, "LIST", IN(make.sets),
-            "override values of the config: n_layer=2,n_head=4 (see 'help sizes')",
+            "override values of the config: n_layer=2,n_head=4; see 'help sizes'",
             .values = &values_keys, .joints = ","),
     STRING("vocab", 0, "FILE", IN(make.vocab), "vocab.json of a new model"),
     STRING("merges", 0, "FILE", IN(make.merges), "merges.txt of byte-level BPE, with --vocab"),
     STRING("model", 'm', "MODEL", IN(model.name), "start from the weights of this model",
            .values = &values_models),
     STRING("resume", 0, "DIR", OWN(resume),
-           "continue a saved training run with its settings; the result is that of an unbroken "
-           "run, bit for bit"),
+           "continue a saved training run, bit for bit; with its settings; the result is that of "
+           "an unbroken run"),
     INTEGER("steps", 0, "N", OWN(settings.steps), 1, 1000000000, "optimiser steps (default: 1000)",
             .heading = "Training", .preset = 1000),
     INTEGER("batch-size", 0, "N", OWN(settings.texts), 1, 1000000, "texts per batch (default: 32)",
             .preset = 32),
     INTEGER("context", 0, "N", OWN(settings.tokens), 1, 1000000,
-            "tokens per text (default: the model's, up to 128; of a table: of its longest text)"),
+            "tokens per text; default: the model's, up to 128; of a table: of its longest text"),
     INTEGER("grad-accum", 0, "N", OWN(settings.accumulate), 1, 1000000,
             "batches per step (default: 1)", .preset = 1),
     REAL("lr", 0, "R", OWN(settings.rate), 0, 1000,
          "peak learning rate of AdamW (default: 0.001); β₁ is 0.9, β₂ 0.99, ε 1e-8",
          .preset = 1e-3),
     INTEGER("warmup-steps", 0, "N", OWN(settings.warmup), 0, 1000000000,
-            "steps of linear warmup, then cosine decay to a tenth of --lr (default: a twentieth of "
-            "--steps)"),
+            "steps of linear warmup; then cosine decay to a tenth of --lr; default: a twentieth of "
+            "--steps"),
     REAL("weight-decay", 0, "D", OWN(settings.decay), 0, 1000,
          "weight decay of matrices (default: 0.1)", .preset = 0.1),
     REAL("grad-clip", 0, "G", OWN(settings.clip), 0, 1000000,
-         "maximum gradient norm; 0: no clipping (default: 1)", .preset = 1),
+         "maximum gradient norm (default: 1); 0: no clipping", .preset = 1),
     REAL("dropout", 0, "P", OWN(settings.dropout), 0, 1,
-         "dropout of attention, embeddings and residual stream (default: 0)"),
+         "probability of dropout (default: 0); in attention, embeddings and residual stream"),
     REAL("drills", 0, "P", OWN(settings.drills), 0, 1,
-         "fraction of texts that are replaced by repeated random tokens, to train induction heads "
-         "(default: 0)"),
+         "fraction of texts of repeated tokens (default: 0); these texts are random tokens that "
+         "repeat, and train induction heads"),
     INTEGER("seed", 0, "N", OWN(settings.seed), 0, 9007199254740991,
-            "seed of initial weights, text order and dropout (default: 0)"),
-    STRING("output", 'o', "DIR", IN(output.path),
-           "folder for the model (default: that of --resume)", .heading = "Output",
-           .flags = OPTION_PROCESS),
+            "seed of weights, text order and dropout; default: 0"),
+    STRING("output", 'o', "DIR", IN(output.path), "folder for the model; default: that of --resume",
+           .heading = "Output", .flags = OPTION_PROCESS),
     INTEGER("save-every", 0, "N", OWN(settings.save_every), 1, 1000000000,
-            "save every N steps (default: at powers of two)"),
+            "save every N steps; default: at powers of two"),
     FLAG("force", 0, IN(output.force), "overwrite existing files in a folder",
          .flags = OPTION_PROCESS),
     {0},
@@ -93,9 +91,17 @@ static command_verb train_command;
 
 const struct command command_train = {
     .name = "train",
-    .heading = "Build",
+    .heading = "Models",
     .about = "train a small model",
     .operands = "",
+    .most_used = "-d fables.txt\ttexts, one or more lines each\n"
+                 "-m start\tweights to start from\n"
+                 "-o fables\tfolder for the model\n"
+                 "--steps 200\n"
+                 "--lr 0.0003\tlearning rate (default: 0.001)\n"
+                 "--batch-size 16\n"
+                 "--context 64\ttokens per text\n"
+                 "--classes\tlearn the labels of the texts\n",
     .examples = "attn-cli init --shape tiny --vocab-from fables.txt -o start\n"
                 "attn-cli train -d fables.txt -m start --steps 64 -o fables\n"
                 "attn-cli train -d fables.txt -m fables --steps 200 --lr 0.0003 -o more\n"

@@ -101,7 +101,7 @@ static void suggest_model(const char *name, struct err *err)
                                      : nearest.name));
     else if (!is_path(name))
         err_append(err,
-                   ": 'attn-cli help options' lists the bundled models; without -m, '%s' is "
+                   ": 'attn-cli help models' lists the bundled models; without -m, '%s' is "
                    "used",
                    bundled_default);
     arena_release(&arena);

@@ -433,6 +433,9 @@ try lesson 4 --lang zh
 try lesson -m "$in/school" -s 'Anna is old' -o here.html
 try help
 try help run
+try help run --full
+try help entropy
+try help pool
 try help --man run
 for shell in bash zsh fish; do
     try help --completion $shell

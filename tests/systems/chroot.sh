@@ -102,7 +102,7 @@ borrow_objects() {
     cc --version | head -n 1 >"$scratch/compiler"
     (cd "$OBJECTS" && echo flags && find cmd lib tests -name '*.o' | LC_ALL=C sort |
         awk -v slice="$slice" '(NR + slice) % 12' |
-        grep -v 'bundled_models\|page_template\|completion_scripts\|lesson_texts' |
+        grep -v 'bundled_models\|page_template\|completion_scripts\|guide_headings\|lesson_texts' |
         sed 'p; s/o$/d/') >"$scratch/borrowed" &&
         tar cf "$objects" -C "$OBJECTS" --transform 's|^|build/|' -T "$scratch/borrowed" && LIGHT=
 }

@@ -28,7 +28,7 @@ take_objects() {
         sed "s|$build/|$scratch/build/|g" >"$scratch/build/aarch64/flags"
     (cd "$build" && find cmd lib aarch64/cmd aarch64/lib -name '*.o' 2>/dev/null | LC_ALL=C sort |
         awk -v every="$EVERY" -v slice="${SLICE:-0}" '(NR + slice) % every' |
-        grep -v 'bundled_models\|page_template\|completion_scripts\|lesson_texts' \
+        grep -v 'bundled_models\|page_template\|completion_scripts\|guide_headings\|lesson_texts' \
             >"$scratch/objects"
         find wasm -name live.wasm 2>/dev/null >>"$scratch/objects"
         tar cf - flags -T "$scratch/objects") | tar xmf - -C "$scratch/build"

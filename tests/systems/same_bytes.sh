@@ -42,7 +42,7 @@ refuses_an_empty_list() {
 take_objects() {
     mkdir "$scratch/out" && (cd "$build" && find cmd lib -name '*.o' | LC_ALL=C sort |
         awk -v every="$EVERY" -v slice="$slice" 'every > 1 && (NR + slice) % every' |
-        grep -v 'bundled_models\|page_template\|completion_scripts\|lesson_texts' \
+        grep -v 'bundled_models\|page_template\|completion_scripts\|guide_headings\|lesson_texts' \
             >"$scratch/objects"
         find wasm -name live.wasm >>"$scratch/objects" 2>/dev/null
         tar cf - flags -T "$scratch/objects") | tar xmf - -C "$scratch/out"
@@ -91,7 +91,8 @@ else
     check 'the unpacked archive builds' builds_elsewhere
     check 'not all objects are those of the first build' compiles_enough
     for file in attn-cli libattn.a libattn.so lib/model/bundled_models.c \
-        lib/draw/page_template.c cmd/completion_scripts.c cmd/lesson_texts.c; do
+        lib/draw/page_template.c cmd/completion_scripts.c \
+        cmd/guide_headings.c cmd/lesson_texts.c; do
         [ ! -e "$build/$file" ] ||
             check "$file has the same bytes" cmp "$build/$file" "$scratch/out/$file"
     done

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../../cmd/command.h"
+#include "../../../cmd/help.h"
 #include "../unit.h"
 #include "model/site.h"
 
@@ -42,6 +42,65 @@ TEST(options_of_other_commands_are_unknown)
     ck_assert(option_is_known(run, "-mlife"));
     for (size_t i = 0; i < COUNT(unknown); i++)
         ck_assert(!option_is_known(run, unknown[i]));
+}
+
+/* Each option's help begins with a clause that fits on a page. */
+static void check_brief(struct option_set set)
+{
+    enum { BRIEF = 50 };
+    struct option_walk walk = {.set = set};
+    while (option_next(&walk))
+        ck_assert_msg(option_brief_bytes(walk.row) <= BRIEF, "%s --%s: %s", set.command->name,
+                      walk.row->name, walk.row->about);
+}
+
+TEST(a_brief_has_at_most_50_characters)
+{
+    for_each_set(check_brief);
+}
+
+/* The example of each of the most used options is a command line of the command. */
+static void check_most_used(const struct command *command, struct arena *arena)
+{
+    struct used_option used;
+    struct err err = {0};
+    for (const char *at = command->most_used; used_option_next(&used, command, &at);) {
+        char example[80];
+        struct options options;
+        snprintf(example, sizeof example, "%.*s", (int)used.example_bytes, used.example);
+        for (char *quote = example; (quote = strchr(quote, '"'));)
+            *quote = '\''; /* line_split knows only single quotes */
+        char **words = line_split(example, arena, &err);
+        ck_assert_msg(used.row, "%s has no option %s", command->name, example);
+        ck_assert_msg(!options_parse(&options, command_set(command), words, arena, &err) &&
+                          !options.input.operands.count,
+                      "%s %s: %s", command->name, example, err.text);
+        ck_assert_msg(used.brief_bytes <= BRIEF_COLUMNS, "%s %s: a long brief", command->name,
+                      example);
+    }
+}
+
+TEST(an_example_of_each_most_used_option_is_valid)
+{
+    struct arena arena = {0};
+    for (size_t i = 0; i < all_commands.count; i++) {
+        ck_assert_msg(all_commands.items[i]->most_used, "%s", all_commands.items[i]->name);
+        check_most_used(all_commands.items[i], &arena);
+    }
+    arena_release(&arena);
+}
+
+/* The groups of scores on the page of `heads` have each score. */
+TEST(each_score_is_in_a_group)
+{
+    const struct value_list *groups = command_heads.value_groups;
+    struct value score, group;
+    for (size_t i = 0; values_scores.at(&score, i, NULL); i++) {
+        bool found = false;
+        for (size_t k = 0; groups->at(&group, k, NULL); k++)
+            found |= strstr(group.about, score.name) != NULL;
+        ck_assert_msg(found, "%s", score.name);
+    }
 }
 
 /* The message suggests a name, and nothing else. */
