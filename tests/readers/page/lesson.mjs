@@ -61,7 +61,7 @@ await test('every step has the text of the command `lesson`', () =>
             await page.selectOption('#sentence', String(step - 1));
             const text = said(step > lines.length ? 'scale' : String(step));
             const parts = await page.$$eval('.told > p', (all) => all.map((p) => p.innerText));
-            same(all[step - 1], await page.locator('.lesson code').innerText());
+            same(all[step - 1], await page.locator('.command code').innerText());
             for (const part of parts.filter((one) => !one.includes('attn-cli ')))
                 yes(text.replace(/\s+/g, ' ').includes(part.replace(/\s+/g, ' ')), part);
         }
