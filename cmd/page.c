@@ -62,7 +62,7 @@ const struct command command_page = {
     .shared = {text_options, model_options, mechanism_options, edit_options, select_options,
                figure_options},
     .without =
-        "query figure-width font font-size dpi cells mark token-range panel-labels mask verbose",
+        "query view figure-width font font-size dpi cells mark token-range panel-labels mask verbose",
     .draws = true,
     .draws_pages = true,
 };
