@@ -95,6 +95,48 @@ await test('keys and the switch change the view, which keeps text, query, layer 
 
 // --- the head of the page --------------------------------------------------------------------------
 
+// Numbers of arcs that an arc crosses, and how many numbers there are.
+const crossedNumbers = (page) =>
+    page.evaluate(() => {
+        const [numbers, arcs] = ['text', 'path:not(.hit)'].map((one) => [
+            ...document.querySelectorAll(`#arcs ${one}`),
+        ]);
+        const isOn = (arc, { x, y, width, height }) => {
+            const thick = Number(arc.getAttribute('stroke-width')) / 2;
+            const length = arc.getTotalLength();
+            return Array.from({ length: 400 }, (_, at) => arc.getPointAtLength((length * at) / 399)).some(
+                (one) =>
+                    one.x > x - thick && one.x < x + width + thick &&
+                    one.y > y + 3 - thick && one.y < y + height - 3 + thick, // letters
+            );
+        };
+        const isCrossed = (one) => arcs.some((arc) => isOn(arc, one.getBBox()));
+        return [numbers.filter(isCrossed).map((one) => one.textContent), numbers.length];
+    });
+
+await test('no arc crosses the number of an arc', async () => {
+    const roles = writePage('-m', 'roles', TIRED.replace('too ', ''));
+    const viewport = { width: 1280, height: 720 };
+    let all = 0;
+    await withPage(
+        roles,
+        async (page) => {
+            await drawn(page);
+            same([[], 4], await crossedNumbers(page));
+            for (const head of ['0.3', '1.0'])
+                for (const token of [0, 2, 5, 7, 9, 12]) {
+                    await go(page, `head=${head}&token=${token}`);
+                    const [crossed, count] = await crossedNumbers(page);
+                    same([], crossed, `${head} ${token}`);
+                    yes(count >= Number(await page.locator('#arcs path.main').count() > 0), 'no number');
+                    all += count;
+                }
+        },
+        { viewport },
+    );
+    yes(all > 15, `${all} numbers`);
+});
+
 const fox = 'red fox green boat small lamp old door red fox green boat small lamp old';
 
 // The next token of a model at a row and its probability, by the program.
