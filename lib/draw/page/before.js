@@ -77,8 +77,8 @@ function changesOfMatrix(tensor, head) {
 // The weight that changes most since the pin: of a row, or of all; null: none does.
 function largestChange(only) {
     let most = null;
-    for (const { tensor, layer, head, name } of headsOf(current(), state.kind)) {
-        if (state.off.has(name) || !hasBefore(tensor)) continue;
+    for (const { tensor, layer, head, name, switchName } of headsOf(current(), state.kind)) {
+        if (state.off.has(switchName) || !hasBefore(tensor)) continue;
         for (let row = only ?? 0; row < (only === null ? tensor.rowCount : only + 1); row++)
             for (let column = 0; column < tensor.columnCount; column++) {
                 const by = changeSincePin(tensor, head, row, column);
@@ -104,7 +104,9 @@ function bitsOfRows(sentence) {
 
 // "the prediction changes: “are” > 99.9 % → “is” 99.9 %"
 function predictionChange() {
-    const bestOf = ({ nextTokens, opens }) => nextTokens?.likeliest(opens)[0];
+    const { opensAt } = isCross(shownTensor()) ? current() : {}; // a translation predicts each word
+    const bestOf = ({ nextTokens, opens, text }) =>
+        nextTokens?.likeliest((text === current().text ? opensAt : undefined) ?? opens)[0];
     const [was, is] = [pinned, current()].map(bestOf);
     if (!was?.name || !is?.name) return null;
     if (was.id !== is.id)
@@ -136,13 +138,16 @@ function effectParts() {
         : [say('nothing changes')];
 }
 
-function drawEffect() {
+function drawEffect(cell = currentCell()) {
     const box = byId('effect');
+    const isHeld = holdsEffects() && !pinned;
     const hint = canCut()
         ? 'Switch something off, or click an arc to cut it: what changes is shown here.'
         : 'Switch something off: what changes is shown here.';
-    box.hidden = !pinned && !live.engine;
-    box.classList.toggle('quiet', !pinned);
+    box.hidden = !pinned && !live.engine && !isHeld;
+    const held = isHeld ? heldEffect(cell) : [];
+    box.classList.toggle('quiet', !pinned && held.length < 2);
+    if (isHeld) return box.replaceChildren(...held.filter(Boolean));
     if (!pinned) return box.replaceChildren(say(hint));
     const title = comparesTexts() ? 'A → B' : say('Before → now');
     return box.replaceChildren(element('b', title), ' ', ...effectParts());

@@ -435,6 +435,17 @@ const CHINESE = {
     'For # the model is not sure: its best guess is #': '在#处，模型没有把握：最好的猜测是#',
     'Head # looks back at # (#).': '头 # 回看#（#）。',
     'Head # looks ahead to # (#).': '头 # 往后看#（#）。',
+    'Write # in place of a word, and the model predicts the word.': '把一个词写成 #，模型就会预测这个词。',
+    'Write adds one token after another. For this every arrow and the causal mask have to be on.':
+        '“续写”每次添加一个词元，为此所有箭头和因果掩码都要打开。',
+    'Turn them on': '全部打开',
+    '# of the encoder': '编码器的 #',
+    '# of the cross-attention': '交叉注意力的 #',
+    'If # could not look at #: # # → #.': '如果 # 看不到 #：# # → #。',
+    '# would stay the most likely token.': '# 仍是最可能的词元。',
+    'The model would say # in place of #.': '模型会说 #，而不是 #。',
+    'Point at a cell of the row #: the prediction without its word is shown here.':
+        '指向 # 这一行的一格：这里会显示去掉那个词之后的预测。',
     'If # could not look at #, # would fall to #.': '如果#看不到#，#会降到 #。',
     'If # could not look at #, the model would say # (#).': '如果#看不到#，模型会说#（#）。',
     'The prediction does not need it: without it # has #.': '预测并不需要它：没有它时#占 #。',

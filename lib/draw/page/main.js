@@ -182,7 +182,7 @@ function headTitle() {
 function headWords() {
     const tensor = shownTensor();
     const name = tensor.shownHead(state.head) || tensor.tensor;
-    if (tensor.isAttention && state.off.has(tensor.headName(state.head)))
+    if ((tensor.isAttention || tensor.isMixer) && state.off.has(tensor.switchName(state.head)))
         return `${name} off${isPresenting() ? '' : ': only its output is removed'}`;
     if (showsChange()) {
         const usual = state.pin === live.pin ? 'before' : 'the pin';
@@ -435,13 +435,14 @@ function drawRowSoon(row) {
 
 function highlightMatrix(cell) {
     const [tensor, head] = shownMatrix();
-    const isOn = isPresenting() && !state.off.has(tensor.headName(head));
-    const off = isOn ? listedHeads(state.off) : '';
+    const isOn = isPresenting() && !state.off.has(tensor.switchName(head));
+    const off = isOn ? listedSwitches(state.off) : '';
     setText('head-title', headTitle() + (off && ` · off: ${off}`));
     const presented = [sumText(tensor, head, cell), numbersNote(tensor)].filter(Boolean);
     setText('map-words', isPresenting() ? presented.join(' · ') : mixerWords(tensor));
     views.matrix.show(cell, state.kept, new Set([cell.column]));
     drawReadout(cell);
+    if (holdsEffects()) drawEffect(cell);
     const row = Math.min(cell.row, shownTensor().rowCount - 1); // text A may have more rows
     drawPrediction(row);
     drawFeatures(row);

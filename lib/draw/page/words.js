@@ -308,7 +308,7 @@ function drawArcs(row) {
         }
         const words = arcWords(one);
         const before = hasChanged ? say('was #', roundShare(was)) : '';
-        if (!isNumbered && one.isMain) {
+        if (!isNumbered && !isAcross && one.isMain) {
             const { dataset } = byId(toId).children[one.column];
             Object.assign(dataset, { share: words, side: from.top > to.top ? 'above' : 'below' });
         }

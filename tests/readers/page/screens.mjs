@@ -7,6 +7,7 @@ import {
     attnJson,
     bars,
     boxOf,
+    cellsOf,
     drawn,
     go,
     json,
@@ -114,6 +115,48 @@ const crossedNumbers = (page) =>
         return [numbers.filter(isCrossed).map((one) => one.textContent), numbers.length];
     });
 
+await test('a page without an engine tells the prediction before and after each word is out of sight', async () => {
+    const viewport = { width: 1280, height: 720 };
+    for (const [model, text, row, keys] of [
+        ['tiny', KEYS, 4, [0, 1, 2, 3]],
+        ['cloze', 'The [MASK] sat on the mat', 2, [1, 3, 6]],
+    ])
+        await withPage(
+            writePage('-m', model, text),
+            async (page) => {
+                const was = nextOf(model, text, row);
+                const nameOf = (id) => json('-m', model, '--ids', `${id}`).tokens.find((one) => one.id === id).text;
+                const [left, top, wide, high] = await cellsOf(page);
+                const box = await boxOf(page.locator('#stage .over'));
+                const changed = [];
+                for (const key of keys) {
+                    await page.mouse.move(box.x + left + wide * (key + 0.5), box.y + top + high * (row + 0.5));
+                    await drawn(page);
+                    const said = await page.innerText('#effect');
+                    const is = nextOf(model, text, row, `--knockout=${row}:${key}`);
+                    const share = attnShare(model, text, row, was.id, `--knockout=${row}:${key}`);
+                    const [old, now] = [was.share, share].map(roundShare);
+                    yes(said.includes(`${old} → ${now}`), `${key}: ${said}, expected ${old} → ${now}`);
+                    const words = was.id === is.id ? 'would stay the most likely'
+                        : `The model would say “${plain(nameOf(is.id))}” in place of “${plain(nameOf(was.id))}”`;
+                    yes(said.includes(words), `${key}: ${said}, expected ${words}`);
+                    changed.push(was.id === is.id);
+                }
+                yes(new Set(changed).size === 2, `all of ${changed}`);
+                await page.mouse.move(box.x + left + wide / 2, box.y + top + high / 2);
+                await drawn(page);
+                yes((await page.innerText('#effect')).startsWith('Point at a cell of the row'), 'no hint');
+                await go(page, 'lang=zh');
+                await page.mouse.move(box.x + left + wide * 1.5, box.y + top + high * (row + 0.5));
+                await drawn(page);
+                yes(/^如果“.*看不到.*。/.test(await page.innerText('#effect')), await page.innerText('#effect'));
+                await page.click('#without summary');
+                yes(/模型会说“|仍是最可能/.test(await page.innerText('#without')), 'not in Chinese');
+            },
+            { viewport },
+        );
+});
+
 await test('no arc crosses the number of an arc', async () => {
     const roles = writePage('-m', 'roles', TIRED.replace('too ', ''));
     const viewport = { width: 1280, height: 720 };
@@ -147,6 +190,12 @@ function nextOf(model, text, row, ...options) {
     const sum = logits.reduce((all, one) => all + Math.exp(one), 0);
     const id = logits.indexOf(Math.max(...logits));
     return { id, share: Math.exp(logits[id]) / sum, tokens };
+}
+
+// The probability of a token at a row, by the program.
+function attnShare(model, text, row, id, ...options) {
+    const logits = json('-m', model, '-s', text, '--show', 'logits', ...options).tensors.logits.at(row);
+    return Math.exp(logits[id]) / logits.reduce((all, one) => all + Math.exp(one), 0);
 }
 
 await test('the headline, its head and what the model would say are those of the command line', async () => {
