@@ -439,6 +439,7 @@ const CHINESE = {
     'Write adds one token after another. For this every arrow and the causal mask have to be on.':
         '“续写”每次添加一个词元，为此所有箭头和因果掩码都要打开。',
     'Turn them on': '全部打开',
+    ' (#)': '（#）',
     '# of the encoder': '编码器的 #',
     '# of the cross-attention': '交叉注意力的 #',
     'If # could not look at #: # # → #.': '如果 # 看不到 #：# # → #。',

@@ -98,9 +98,9 @@ function translationWords(one) {
 
 // Headline and sentence of a text without a prediction, whose heads look at words.
 function looksWords([one, ...others]) {
-    const rest = others.flatMap((other, at) => [at ? ', ' : '',
+    const rest = others.flatMap((other, at) => [at ? say(', ') : '',
         ...phrase('# → # (#)', ...wordsOfFinding(other), headOfWords(other))]);
-    return [[say(looksAt(one), ...wordsOfFinding(one)), ` (${roundShare(one.weight)})`],
+    return [[say(looksAt(one), ...wordsOfFinding(one)), say(' (#)', roundShare(one.weight))],
         [...phrase('Seen in head #.', headOfWords(one)), ' ',
             ...(rest.length ? [say('Others: '), ...rest, isChinese() ? '。' : '.'] : [])]];
 }
