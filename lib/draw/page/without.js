@@ -79,7 +79,8 @@ function heldEffect({ row, column }) {
     const at = column + (columns === 'sentence' ? (labels.source || []).length : 0);
     const query = quoted(shown(labels.sentence[opens]));
     const isOfWords = rows === 'sentence' && ['sentence', 'source'].includes(columns);
-    const isTried = isOfWords && row === opens && Number.isFinite(without[at] ?? NaN);
+    const isAsked = hovered?.column !== undefined || state.kept; // else the finding says it
+    const isTried = isAsked && isOfWords && row === opens && Number.isFinite(without[at] ?? NaN);
     if (!isTried)
         return [say('Point at a cell of the row #: the prediction without its word is shown here.',
             query)];

@@ -32,7 +32,7 @@ function drawTokens(id, labels, next) {
     const box = byId(id);
     const text = labels.map(shown).join('');
     box.parentElement.dir = FROM_THE_RIGHT.test(text) ? 'rtl' : 'ltr';
-    box.parentElement.classList.toggle('close', CHINESE_WORD.test(text));
+    box.parentElement.classList.toggle('dense', CHINESE_WORD.test(text));
     const all = labels.map((label, at) => ({
         ...{ label, at, old: id === 'chips' ? otherWord(at) : '' },
         surprisal: next?.surprisal(at) ?? NaN,
