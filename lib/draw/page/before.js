@@ -104,9 +104,9 @@ function bitsOfRows(sentence) {
 
 // "the prediction changes: “are” > 99.9 % → “is” 99.9 %"
 function predictionChange() {
-    const { opensAt } = isCross(shownTensor()) ? current() : {}; // a translation predicts each word
-    const bestOf = ({ nextTokens, opens, text }) =>
-        nextTokens?.likeliest((text === current().text ? opensAt : undefined) ?? opens)[0];
+    const isSame = isCross(shownTensor()) && pinned.text === current().text;
+    const row = isSame ? selectedRow() : null; // of a translation each word is predicted
+    const bestOf = ({ nextTokens, opens }) => nextTokens?.likeliest(row ?? opens)[0];
     const [was, is] = [pinned, current()].map(bestOf);
     if (!was?.name || !is?.name) return null;
     if (was.id !== is.id)
@@ -118,24 +118,47 @@ function predictionChange() {
 
 function sharpnessChange() {
     const [was, is] = [pinned, current()].map(bitsOfRows);
-    if (!(Math.abs(was - is) >= 0.02)) return Number.isNaN(was - is) ? null
-        : say('rows as sharp as before');
+    if (!(Math.abs(was - is) >= 0.02)) return null;
     return say(is < was ? 'rows are sharper: # → # bits' : 'rows are flatter: # → # bits',
         was.toFixed(2), is.toFixed(2));
 }
 
+// "“it” → “chicken” 99.5 % → 5 % in L1·H0": the arrow of the first finding; null: it is the same.
+function arrowChange({ tensor, head, layer, name, row, column }) {
+    const [was, is] = [weightBefore(tensor, head, row, column), tensor.at(head, row, column)]
+        .map((value) => shareOfCell(tensor, head, value));
+    if (Math.abs(was - is) < 5e-4 || !hasBefore(tensor)) return null;
+    return phrase('# → # # → # in #',
+        ...[['row', row], ['column', column]].map(([axis, at]) => quoted(tensor.label(axis, at))),
+        roundShare(was), roundShare(is), headName({ layer, head, name }, { row, kept: null }));
+}
+
 // What changed since the pin, as a list of parts.
 function effectParts() {
-    const most = largestChange(null);
+    const [first] = current().findings || [];
+    const found = first && { ...headOfFinding(first), row: first.query, column: first.key };
+    const arrow = found?.tensor && arrowChange(found);
+    const top = largestChange(null);
+    const place = ({ name, row, column }) => `${name} ${row} ${column}`;
+    const isArrow = arrow && top && place(top) === place(found);
+    const most = isArrow ? null : top;
     const wordOfMost = (axis) => quoted(most.tensor.label(axis, most[axis]));
     const change = most && phrase('largest change: # → # # in #',
         wordOfMost('row'), wordOfMost('column'),
         signedText(most.by, 2).replace('0.', '.'), headName(most, { row: most.row, kept: null }));
     const isSameText = pinned.text === current().text && pinned.model === current().model;
-    const parts = [[predictionChange()], change, isSameText && [sharpnessChange()]];
+    const parts = [[predictionChange()], arrow, change, isSameText && [sharpnessChange()]];
     const known = parts.filter((part) => part?.[0]);
     return known.length ? known.flatMap((part, at) => (at ? [' · ', ...part] : part))
         : [say('nothing changes')];
+}
+
+// What to type where a masked model has nothing to predict.
+function maskHint() {
+    const { masks, classes, labels } = current();
+    if (classes || masks?.length !== 0) return '';
+    const mask = labels.sentence[0] === '<s>' ? '<mask>' : '[MASK]';
+    return say('Write # in place of a word, and the model predicts the word.', mask);
 }
 
 function drawEffect(cell = currentCell()) {
@@ -148,7 +171,8 @@ function drawEffect(cell = currentCell()) {
     const held = isHeld ? heldEffect(cell) : [];
     box.classList.toggle('quiet', !pinned && held.length < 2);
     if (isHeld) return box.replaceChildren(...held.filter(Boolean));
-    if (!pinned) return box.replaceChildren(say(hint));
+    if (!pinned)
+        return box.replaceChildren([say(hint), maskHint()].join(isChinese() ? '' : ' '));
     const title = comparesTexts() ? 'A → B' : say('Before → now');
     return box.replaceChildren(element('b', title), ' ', ...effectParts());
 }

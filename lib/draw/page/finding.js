@@ -135,18 +135,11 @@ function saidFirst() {
     return [asks || [say('No head singles out one word here')], [say(none)]];
 }
 
-// What to type where a masked model has nothing to predict.
-function maskHint() {
-    const { masks, classes, labels } = current();
-    if (!live.engine || classes || masks?.length !== 0) return '';
-    const mask = labels.sentence[0] === '<s>' ? '<mask>' : '[MASK]';
-    const words = say('Write # in place of a word, and the model predicts the word.', mask);
-    return element('span', ` ${words}`, 'hint');
-}
-
 function drawHeadline() {
-    const [headline, said] = saidFirst();
-    const sentence = [...said, maskHint()];
+    const [words, sentence] = saidFirst();
+    const isSwitched = state.off.size > 0 || state.t !== 1; // which changes no finding
+    const usual = isSwitched && element('span', say('Usually: '), 'share');
+    const headline = [usual, ...words].filter(Boolean);
     byId('headline').replaceChildren(...headline);
     byId('finding').replaceChildren(...sentence.filter(Boolean));
     setAside('finding', !byId('finding').firstChild);

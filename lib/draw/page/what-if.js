@@ -110,9 +110,22 @@ function arrowWords(name) {
         word(part ? source : sentence, column)];
 }
 
-// The arrows of the row of switches: those that are cut, or else the one of the finding.
+// The arrow of the selected cell, or the largest one of the selected word; '': none is selected.
+function selectedArrow() {
+    const tensor = shownTensor();
+    const row = state.kept?.row ?? state.row;
+    if (row === null || row >= tensor.rowCount || !canCut()) return '';
+    const others = tensor.row(state.head, row).subarray(0, tensor.keyCount)
+        .map((weight, key) => (key === row && !isCross(tensor) ? 0 : weight || 0));
+    const key = state.kept?.column ?? largestOf(others);
+    return others[key] > 0 ? arrowName(row, key) : '';
+}
+
+// The arrows of the row of switches: those that are cut, or else the selected one, or the one of
+// the finding.
 function listedArrows() {
     const cut = [...state.off].filter((name) => ARROW.test(name));
+    if (!cut.length && selectedArrow()) return [selectedArrow()];
     const [first] = current().findings || [];
     if (cut.length || !first || !canCut()) return cut;
     const { tensor } = headOfFinding(first) || {};
@@ -144,7 +157,9 @@ const PART_TITLES = {
 function drawSwitches() {
     byId('what-if').hidden = !live.engine;
     if (!live.engine) return;
-    const arrows = listedArrows().map((name) =>
+    const arrowNames = listedArrows();
+    byId('switches').dataset.arrows = arrowNames;
+    const arrows = arrowNames.map((name) =>
         switchButton(name, arrowWords(name), 'in all heads; or click an arc'));
     const isWritten = state.write.ids.length > 0; // words are added with the causal mask
     const parts = live.has.filter((name) => name !== 'mask' || !isWritten || state.off.has(name))

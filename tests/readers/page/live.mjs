@@ -563,7 +563,7 @@ if (write()) {
         return withPage(file, async (page) => {
             await settled(page, source);
             await anew(page, () => page.click('.switch >> nth=0'));
-            same('L0·H0 compared with before', await page.innerText('#head-title'));
+            same('L0·H0 before → now', await page.innerText('#head-title'));
             yes(/writes?|prediction/.test(await page.innerText('#effect')), 'no effect');
             await page.keyboard.press('e');
             const line = (await page.locator('#export code').allInnerTexts()).at(-1);
@@ -745,9 +745,9 @@ if (write()) {
                 await settled(page, 'The cat sat');
                 yes(!(await page.isVisible('#right')), 'a prediction without a mask');
                 const hint = 'Write [MASK] in place of a word, and the model predicts the word.';
-                yes((await page.innerText('#finding')).includes(hint), 'no hint of masks');
+                yes((await page.innerText('#effect')).includes(hint), 'no hint of masks');
                 await type(page, text);
-                yes(!(await page.innerText('#finding')).includes(hint), 'a hint of masks');
+                yes(!(await page.innerText('#effect')).includes(hint), 'a hint of masks');
                 await shows();
                 await showHead(page, '0.1');
                 const { tensors } = json('-m', 'cloze', text);
