@@ -239,26 +239,39 @@ function pointsAlong(bends) {
     });
 }
 
-// Where the number of an arc may stand: above or below its middle, then farther to its ends.
-function placesOfNumber({ along, thick }) {
+// Where an arc's number may stand: above or below the arc, the nearer to its middle the better, or
+// at its end beside the word that it looks at; with the height of the arc there.
+function placesOfNumber({ along, thick }, half) {
     const middle = (along.length - 1) / 2;
-    return [0, 0.06, -0.06, 0.12, -0.12, 0.18, -0.18].flatMap((by) => {
-        const [x, y] = along[Math.round(middle * (1 + 2 * by))];
-        return [-4, 15, 20, 25].map((off) => ({ x, y: y + Math.sign(off) * thick + off }));
-    });
+    const [x, y] = along.at(-1);
+    const beside = thick + 6 + half;
+    return [
+        ...[0, 0.06, -0.06, 0.12, -0.12, 0.18, -0.18].flatMap((by) => {
+            const [left, top] = along[Math.round(middle * (1 + 2 * by))];
+            return [-4, 15, 20, 25].map((off) => [left, top + Math.sign(off) * thick + off, top]);
+        }),
+        [x - beside, y - 6, y], [x + beside, y - 6, y],
+    ];
 }
 
-// The place of a number where it lies on no arc, no other number and no word, or null. The first
-// number of a row, which is its strongest, is always shown.
+// The place of a number where it lies on no arc, no other number and no word, and where no arc is
+// between it and its own, if need be without the number before; or null. The first number, which is
+// the strongest, is always shown.
 function placeOfNumber(one, { arcs, placed, width, floor }) {
-    const half = textWidth(`${one.words} ${one.before}`, TEXT_SIZE) / 2 + 4;
-    const places = placesOfNumber(one)
-        .map(({ x, y }) => ({ x: clamp(x, half, width - half), y, half }));
-    const isFree = ({ x, y }) => y >= 11 && y <= floor - 5
+    const isInside = ({ x, y, half }) =>
+        y >= 11 && y <= floor - 5 && x >= half && x <= width - half;
+    const isFree = ({ x, y, half, at }) => isInside({ x, y, half })
         && placed.every((other) =>
             Math.abs(other.x - x) >= half + other.half || Math.abs(other.y - y) >= 16)
-        && arcs.every(({ along, thick }) => along.every(([left, top]) =>
-            Math.abs(left - x) >= half + thick || top < y - 11 - thick || top > y + 2 + thick));
+        && arcs.every((arc) => arc.along.every(([left, top]) => {
+            const from = arc === one ? y - 11 : Math.min(y - 11, at);
+            return Math.abs(left - x) >= half + arc.thick
+                || top < from - arc.thick || top > y + 2 + arc.thick;
+        }));
+    const places = [...new Set([one.before, ''])].flatMap((before) => {
+        const half = textWidth(`${one.words} ${before}`, TEXT_SIZE) / 2 + 4;
+        return placesOfNumber(one, half).map(([x, y, at]) => ({ x, y, at, half, before }));
+    });
     return places.find(isFree) || (placed.length ? null : places[0]);
 }
 
@@ -325,7 +338,8 @@ function drawArcs(row) {
         if (!place) continue;
         placed.push(place);
         const number = shape('text', { x: place.x, y: place.y, class: one.kind }, one.words);
-        if (one.before) number.append(shape('tspan', { class: 'was', dx: 6 }, one.before));
+        const { before } = place;
+        if (before) number.append(shape('tspan', { class: 'was', dx: 6 }, before));
         svg.append(number);
     }
 }

@@ -23,6 +23,7 @@ import {
     pointsWithout,
     quiet,
     readTable,
+    roundShare,
     same,
     samePoints,
     scratch,
@@ -650,6 +651,47 @@ if (write()) {
             },
             WIDE,
         ));
+
+    await test('the line of changes names the arrow of the finding', () => {
+        const file = join(scratch, 'it.html');
+        const text = 'The chicken did not cross the road because it was tired';
+        execFileSync(attn, ['page', '-q', '--live', '-m', 'roles', text, '-o', file]);
+        return withPage(file, async (page) => {
+            await settled(page, text);
+            const headline = await page.innerText('#headline');
+            const shareOf = (...options) =>
+                roundShare(json('-m', 'roles', text, ...options).tensors['h.1.weights'][0][9][2]);
+            for (const [name, ...options] of [['scale', '--scale', 'none'], ['positions', '--without', 'positions']]) {
+                await anew(page, () => page.click(`#switch-${name}`));
+                const said = await page.innerText('#effect');
+                const words = `“it” → “chicken” ${shareOf()} → ${shareOf(...options)} in L1·H0`;
+                yes(said.includes(words), `${said}, expected ${words}`);
+                same(`Usually: ${headline}`, await page.innerText('#headline'));
+                await anew(page, () => page.click('#reset'));
+                same(headline, await page.innerText('#headline'));
+            }
+        }, WIDE);
+    });
+
+    await test('the arrow of the selected word is a switch, and a translation tells that word', () => {
+        const file = join(scratch, 'chat.html');
+        const [source, target] = ['the small black cat sleeps', '<s> le petit chat noir dort'];
+        execFileSync(attn, ['page', '-q', '--live', '-m', 'translate', '--source', source, target, '-o', file]);
+        return withPage(file, async (page) => {
+            await settled(page, source);
+            const first = () => page.innerText('.switch >> nth=0');
+            yes(/noir\s+→\s+black/.test(await first()), await first());
+            await page.click('#chips .chip >> nth=3');
+            yes(/chat\s+→\s+cat/.test(await first()), await first());
+            await anew(page, () => page.click('.switch >> nth=0'));
+            const [was, is] = [[], ['--edit', 'cross_masked[query=2,key=3] = -1e30']].map((options) =>
+                Number(predictionOf(2, '-m', 'translate', '--source', source, target, ...options).split(' ')[0]));
+            const said = await page.innerText('#effect');
+            const [from, to] = [...said.matchAll(/([\d.]+) %/g)].map(([, number]) => Number(number));
+            yes(said.includes('“chat”') && said.includes('“noir”'), said);
+            yes(Math.abs(from - was) < 0.51 && Math.abs(to - is) < 0.51, `${said}: ${was}, ${is}`);
+        }, WIDE);
+    });
 
     await test('task 9: a link restores text, heads off, temperature, pin and view', async () => {
         const text = 'the dog sat and the dog';
