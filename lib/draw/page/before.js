@@ -113,6 +113,8 @@ function predictionChange() {
         return say('the prediction changes: # # → # #', quoted(shown(was.name)),
             roundShare(was.share), quoted(shown(is.name)), roundShare(is.share));
     const shares = [was, is].map(({ share }) => roundShare(share));
+    if (shares[0] === shares[1])
+        return say('the prediction stays #: #', quoted(shown(is.name)), shares[0]);
     return say('the prediction stays #: # → #', quoted(shown(is.name)), ...shares);
 }
 
