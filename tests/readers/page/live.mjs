@@ -171,6 +171,7 @@ if (write()) {
             await go(page, `text=${encodeURIComponent(text)}&head=1.3&cell=5,3&why=1`);
             const fold = page.locator('#why summary').first();
             await fold.click();
+            await page.locator('#why .pairs .value').first().waitFor();
             const asked = ['--head', '1.3', '--query', '5', '--key', '3:mean', '--format', 'json'];
             const found = JSON.parse(execFileSync(attn, ['attribute', '-q', text, ...asked]));
             same(
