@@ -34,10 +34,11 @@ function headButton({ layer, head, name, switchName, label, off, role, ...has })
     const button = buttonFor(() => set({ layer, head, kept: null }), parts, 'thumb', {
         'aria-label': words.filter(Boolean).join(', '),
         ...{ 'data-head': name, 'data-place': `${layer} ${head}`, title: shownHead(name) },
+        'data-switch': switchName,
     });
     const title = `Turn ${shownHead(name)} ${off ? 'on again' : 'off (x)'}`;
     const power = () => buttonFor(() => switchOne(switchName), icon('power'), 'power',
-        { 'aria-label': title, title, tabindex: -1, 'data-head': name });
+        { 'aria-label': title, title, tabindex: -1, 'data-head': name, 'data-switch': switchName });
     const isHidden = { 'aria-hidden': true };
     const caption = captions ? [
         element('div', [element('b', label, '', isHidden), switches && power()], 'caption'),

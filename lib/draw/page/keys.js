@@ -44,8 +44,10 @@ function focusView() {
 
 // Turn the head whose button has the focus off or on, or the selected one.
 function switchFocusedHead() {
-    const name = document.activeElement.dataset.head || shownTensor().headName(state.head);
-    const found = headsOf(current(), state.kind).find((one) => one.name === name);
+    const { switch: own, head } = document.activeElement.dataset;
+    const wanted = own ?? (head ? null : shownTensor().switchName(state.head));
+    const found = headsOf(current(), state.kind).find(({ name, switchName }) =>
+        (wanted ? switchName === wanted : name === head));
     if (found && canSwitch(found.tensor)) switchOne(found.switchName);
 }
 
