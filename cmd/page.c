@@ -80,8 +80,8 @@ const struct command command_page = {
     .options = own_options,
     .shared = {text_options, model_options, mechanism_options, edit_options, select_options,
                figure_options},
-    .without =
-        "query figure-width font font-size dpi cells mark token-range panel-labels mask verbose",
+    .without = "query view figure-width font font-size dpi cells mark token-range panel-labels "
+               "mask verbose",
     .draws = true,
     .draws_pages = true,
 };

@@ -17,7 +17,7 @@ page() { # NAME OPTIONS...
     "$attn" run "$@" -o "$folder/page.html"
     "$browser" --headless --no-sandbox --disable-gpu --disable-quic --no-first-run \
         --disable-background-networking --disable-component-update --disable-sync \
-        --hide-scrollbars --window-size=1440,900 \
+        --hide-scrollbars --enable-features=OverlayScrollbar --window-size=1440,900 \
         --screenshot="$folder/page.png" "file://$folder/page.html" 2>/dev/null
     mv "$folder/page.png" "$here/$name.png"
     rm -r "$folder"

@@ -80,7 +80,6 @@ static void put_look(struct stream *out, const struct style *style)
     json_put_text(&json, "title", style->title);
     json_put_text(&json, "scale", style_scale_names[style->scale]);
     json_put_text(&json, "range", style_range_names[style->range]);
-    json_put_text(&json, "view", style->view ? style_view_names[style->view - 1] : "");
     if (style->palette) {
         struct ramp ramp;
         ramp_make(&ramp, style->palette);
@@ -167,7 +166,7 @@ static int html_report_write(struct stream *out, const struct report *report,
 FORMAT_ROW(html, ".html",
            "interactive page (run, page and generate); static page (explain, attribute, patch)",
            UNIT_TEXT, .for_files = true, .has_origin = true,
-           .display = DISPLAY_VIEW | DISPLAY_COLOURS | DISPLAY_TITLE, .can_show_all = true,
+           .display = DISPLAY_COLOURS | DISPLAY_TITLE, .can_show_all = true,
            .show = "embedding,weights",
            .show_of_encoder = "embedding,source_embedding,enc.weights,weights,cross_weights",
            .write = html_report_write)

@@ -844,7 +844,7 @@ for asked in answer, ids, dict(reversed(answer.items())):
     same(model.saliency("The keys", answer=asked), model.saliency("The keys", answer=" are: is"))
 same(model.attribute(texts, answer=[answer] * 2), model.attribute(texts, answer=" are: is"))
 for name, some in (("lens", ["layers", "target", "from_"]), ("patch", ["over", "with_"]),
-                   ("why", ["by"]), ("score", ["window", "temperature"]), ("page", ["view"])):
+                   ("why", ["by"]), ("score", ["window", "temperature"]), ("page", ["palette"])):
     names = inspect.signature(getattr(attn.Model, name)).parameters
     assert set(some) <= set(names) and not {"options", "output", "model"} & set(names), names
 assert list(inspect.signature(attn.Model.run).parameters)[:4] == ["self", "text", "show", "layers"]

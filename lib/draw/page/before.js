@@ -77,8 +77,8 @@ function changesOfMatrix(tensor, head) {
 // The weight that changes most since the pin: of a row, or of all; null: none does.
 function largestChange(only) {
     let most = null;
-    for (const { tensor, layer, head, name } of headsOf(current(), state.kind)) {
-        if (state.off.has(name) || !hasBefore(tensor)) continue;
+    for (const { tensor, layer, head, name, switchName } of headsOf(current(), state.kind)) {
+        if (state.off.has(switchName) || !hasBefore(tensor)) continue;
         for (let row = only ?? 0; row < (only === null ? tensor.rowCount : only + 1); row++)
             for (let column = 0; column < tensor.columnCount; column++) {
                 const by = changeSincePin(tensor, head, row, column);
@@ -104,46 +104,77 @@ function bitsOfRows(sentence) {
 
 // "the prediction changes: “are” > 99.9 % → “is” 99.9 %"
 function predictionChange() {
-    const bestOf = ({ nextTokens, opens }) => nextTokens?.likeliest(opens)[0];
+    const isSame = isCross(shownTensor()) && pinned.text === current().text;
+    const row = isSame ? selectedRow() : null; // of a translation each word is predicted
+    const bestOf = ({ nextTokens, opens }) => nextTokens?.likeliest(row ?? opens)[0];
     const [was, is] = [pinned, current()].map(bestOf);
     if (!was?.name || !is?.name) return null;
     if (was.id !== is.id)
         return say('the prediction changes: # # → # #', quoted(shown(was.name)),
             roundShare(was.share), quoted(shown(is.name)), roundShare(is.share));
     const shares = [was, is].map(({ share }) => roundShare(share));
+    if (shares[0] === shares[1])
+        return say('the prediction stays #: #', quoted(shown(is.name)), shares[0]);
     return say('the prediction stays #: # → #', quoted(shown(is.name)), ...shares);
 }
 
 function sharpnessChange() {
     const [was, is] = [pinned, current()].map(bitsOfRows);
-    if (!(Math.abs(was - is) >= 0.02)) return Number.isNaN(was - is) ? null
-        : say('rows as sharp as before');
+    if (!(Math.abs(was - is) >= 0.02)) return null;
     return say(is < was ? 'rows are sharper: # → # bits' : 'rows are flatter: # → # bits',
         was.toFixed(2), is.toFixed(2));
 }
 
+// "“it” → “chicken” 99.5 % → 5 % in L1·H0": the arrow of the first finding; null: it is the same.
+function arrowChange({ tensor, head, layer, name, row, column }) {
+    const [was, is] = [weightBefore(tensor, head, row, column), tensor.at(head, row, column)]
+        .map((value) => shareOfCell(tensor, head, value));
+    if (Math.abs(was - is) < 5e-4 || !hasBefore(tensor)) return null;
+    return phrase('# → # # → # in #',
+        ...[['row', row], ['column', column]].map(([axis, at]) => quoted(tensor.label(axis, at))),
+        roundShare(was), roundShare(is), headName({ layer, head, name }, { row, kept: null }));
+}
+
 // What changed since the pin, as a list of parts.
 function effectParts() {
-    const most = largestChange(null);
+    const [first] = current().findings || [];
+    const found = first && { ...headOfFinding(first), row: first.query, column: first.key };
+    const arrow = found?.tensor && arrowChange(found);
+    const top = largestChange(null);
+    const place = ({ name, row, column }) => `${name} ${row} ${column}`;
+    const isArrow = arrow && top && place(top) === place(found);
+    const most = isArrow ? null : top;
     const wordOfMost = (axis) => quoted(most.tensor.label(axis, most[axis]));
     const change = most && phrase('largest change: # → # # in #',
         wordOfMost('row'), wordOfMost('column'),
         signedText(most.by, 2).replace('0.', '.'), headName(most, { row: most.row, kept: null }));
     const isSameText = pinned.text === current().text && pinned.model === current().model;
-    const parts = [[predictionChange()], change, isSameText && [sharpnessChange()]];
+    const parts = [[predictionChange()], arrow, change, isSameText && [sharpnessChange()]];
     const known = parts.filter((part) => part?.[0]);
     return known.length ? known.flatMap((part, at) => (at ? [' · ', ...part] : part))
         : [say('nothing changes')];
 }
 
-function drawEffect() {
+// What to type where a masked model has nothing to predict.
+function maskHint() {
+    const { masks, classes, labels } = current();
+    if (classes || masks?.length !== 0) return '';
+    const mask = labels.sentence[0] === '<s>' ? '<mask>' : '[MASK]';
+    return say('Write # in place of a word, and the model predicts the word.', mask);
+}
+
+function drawEffect(cell = currentCell()) {
     const box = byId('effect');
+    const isHeld = holdsEffects() && !pinned;
     const hint = canCut()
         ? 'Switch something off, or click an arc to cut it: what changes is shown here.'
         : 'Switch something off: what changes is shown here.';
-    box.hidden = !pinned && !live.engine;
-    box.classList.toggle('quiet', !pinned);
-    if (!pinned) return box.replaceChildren(say(hint));
+    box.hidden = !pinned && !live.engine && !isHeld;
+    const held = isHeld ? heldEffect(cell) : [];
+    box.classList.toggle('quiet', !pinned && held.length < 2);
+    if (isHeld) return box.replaceChildren(...held.filter(Boolean));
+    if (!pinned)
+        return box.replaceChildren([say(hint), maskHint()].join(isChinese() ? '' : ' '));
     const title = comparesTexts() ? 'A → B' : say('Before → now');
     return box.replaceChildren(element('b', title), ' ', ...effectParts());
 }

@@ -136,6 +136,12 @@ class Tensor {
         return shownHead(this.headName(index));
     }
 
+    // The name of a head's switch (what-if.js), "1.3"; "cross_1.3", "enc.1.3" or "mix_1.3" for the
+    // heads of a cross-attention, of an encoder and of a layer that keeps a state.
+    switchName(index) {
+        return /^(enc\.|cross_|mix_)?/.exec(this.tensor)[0] + this.headName(index);
+    }
+
     name(index, head = this.shownHead(index)) {
         return [this.tensor, this.mean_of, head].filter(Boolean).join(' ');
     }

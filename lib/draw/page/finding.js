@@ -98,9 +98,9 @@ function translationWords(one) {
 
 // Headline and sentence of a text without a prediction, whose heads look at words.
 function looksWords([one, ...others]) {
-    const rest = others.flatMap((other, at) => [at ? ', ' : '',
+    const rest = others.flatMap((other, at) => [at ? say(', ') : '',
         ...phrase('# → # (#)', ...wordsOfFinding(other), headOfWords(other))]);
-    return [[say(looksAt(one), ...wordsOfFinding(one)), ` (${roundShare(one.weight)})`],
+    return [[say(looksAt(one), ...wordsOfFinding(one)), say(' (#)', roundShare(one.weight))],
         [...phrase('Seen in head #.', headOfWords(one)), ' ',
             ...(rest.length ? [say('Others: '), ...rest, isChinese() ? '。' : '.'] : [])]];
 }
@@ -136,7 +136,10 @@ function saidFirst() {
 }
 
 function drawHeadline() {
-    const [headline, sentence] = saidFirst();
+    const [words, sentence] = saidFirst();
+    const isSwitched = state.off.size > 0 || state.t !== 1; // which changes no finding
+    const usual = isSwitched && element('span', say('Usually: '), 'share');
+    const headline = [usual, ...words].filter(Boolean);
     byId('headline').replaceChildren(...headline);
     byId('finding').replaceChildren(...sentence.filter(Boolean));
     setAside('finding', !byId('finding').firstChild);

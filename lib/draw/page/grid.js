@@ -10,20 +10,22 @@ function drawThumbnail(canvas, tensor, index, size) {
 }
 
 // The look of a head's button, without its numbers.
-function headFacts({ tensor, head, layer, name }, captions) {
-    const off = state.off.has(name);
+function headFacts({ tensor, head, layer, name, switchName }, captions) {
+    const off = state.off.has(switchName);
     const changed = off || !hasBefore(tensor) ? 0 : distanceSincePin(tensor, head);
     const kind = tensor.isMixer ? mixerRole(tensor, head) : hasRoles(tensor) && 'mixed';
     const role = roleOf(tensor, head) || (kind && { name: kind, brief: kind });
     return {
-        ...{ layer, head, name, off, captions, label: shownHead(name) || tensor.tensor },
+        ...{ layer, head, name, switchName, off, captions },
+        label: shownHead(name) || tensor.tensor,
         role: off && role ? { name: 'off', brief: 'off' } : role,
         changed: changed < 0.005 ? '' : changed.toFixed(2).replace(/^0/, ''),
         switches: canSwitch(tensor),
     };
 }
 
-function headButton({ layer, head, name, label, off, role, changed, captions, switches }) {
+function headButton({ layer, head, name, switchName, label, off, role, ...has }) {
+    const { changed, captions, switches } = has;
     const words = [label, off ? 'off' : role?.name, changed && `changed by ${changed}`];
     const disc = element('i'); // shows the change by its area, at most 12 pixels across
     disc.style.width = disc.style.height = `${Math.max(4, 14 * Math.sqrt(changed))}px`;
@@ -32,10 +34,11 @@ function headButton({ layer, head, name, label, off, role, changed, captions, sw
     const button = buttonFor(() => set({ layer, head, kept: null }), parts, 'thumb', {
         'aria-label': words.filter(Boolean).join(', '),
         ...{ 'data-head': name, 'data-place': `${layer} ${head}`, title: shownHead(name) },
+        'data-switch': switchName,
     });
     const title = `Turn ${shownHead(name)} ${off ? 'on again' : 'off (x)'}`;
-    const power = () => buttonFor(() => switchOne(name), icon('power'), 'power',
-        { 'aria-label': title, title, tabindex: -1, 'data-head': name });
+    const power = () => buttonFor(() => switchOne(switchName), icon('power'), 'power',
+        { 'aria-label': title, title, tabindex: -1, 'data-head': name, 'data-switch': switchName });
     const isHidden = { 'aria-hidden': true };
     const caption = captions ? [
         element('div', [element('b', label, '', isHidden), switches && power()], 'caption'),
@@ -139,17 +142,15 @@ function drawScores(tensor) {
 
 // --- what is compared --------------------------------------------------------------------------
 
+// Can heads of a tensor be switched off: are they heads of query tokens, whose contexts are known?
 function canSwitch(tensor) {
-    const has = tensor.heads !== null && tensor.layer !== null && !tensor.isMixer;
-    // with a source, three attentions have heads of the same names
-    return Boolean(live.engine) && has && !live.translates;
+    const has = Boolean(tensor.heads) && tensor.layer !== null;
+    const [place] = /^(enc\.|cross_|mix_)?/.exec(tensor.tensor);
+    return Boolean(live.engine) && has && current().sites.includes(`${place}context`);
 }
 
-const listedHeads = (names) => listed([...names].sort().map(shownHead));
-
 function runWords({ off, t }) {
-    const names = off.map((name) => PARTS[name] || (ARROW.test(name) ? name : shownHead(name)));
-    const switched = off.length ? `off: ${listed(names.sort())}` : 'all heads on';
+    const switched = off.length ? `off: ${listedSwitches(off)}` : 'all heads on';
     return `${switched}, attention temperature ${t}`;
 }
 

@@ -94,11 +94,13 @@ function fitsRole(tensor, index, row, role) {
     return keys.reduce((sum, key) => sum + weights[key], 0) >= ROLE_LEAST;
 }
 
-// All heads of a sentence's tensors of a kind: { tensor, layer, head, name }.
+// All heads of a sentence's tensors of a kind: { tensor, layer, head, name, switchName }.
 function headsOf(sentence, kind) {
     return sentence.of(kind).flatMap((tensor, layer) => {
-        const one = (_, head) => ({ tensor, layer, head, name: tensor.headName(head) });
-        return Array.from({ length: tensor.shape[0] }, one);
+        return Array.from({ length: tensor.shape[0] }, (_, head) => ({
+            ...{ tensor, layer, head },
+            ...{ name: tensor.headName(head), switchName: tensor.switchName(head) },
+        }));
     });
 }
 

@@ -42,12 +42,19 @@ function focusView() {
     return [...document.querySelectorAll('.over')].find((one) => one.offsetParent)?.focus();
 }
 
+// Turn the head whose button has the focus off or on, or the selected one.
+function switchFocusedHead() {
+    const { switch: own, head } = document.activeElement.dataset;
+    const wanted = own ?? (head ? null : shownTensor().switchName(state.head));
+    const found = headsOf(current(), state.kind).find(({ name, switchName }) =>
+        (wanted ? switchName === wanted : name === head));
+    if (found && canSwitch(found.tensor)) switchOne(found.switchName);
+}
+
 const KEYS = {
     '[': () => (state.lesson ? stepSentence(-1) : stepHead(-1)),
     ']': () => (state.lesson ? stepSentence(1) : stepHead(1)),
-    x: () =>
-        canSwitch(shownTensor()) &&
-        switchOne(document.activeElement.dataset.head || shownTensor().headName(state.head)),
+    x: switchFocusedHead,
     b: () => live.engine && togglePin(),
     p: togglePresent,
     '/': () => (live.engine ? byId('text') : byId('sentence')).focus(),

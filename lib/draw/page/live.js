@@ -106,15 +106,19 @@ function addPart(sentence) {
         highlight();
         return true;
     }
-    const heads = headsOf(sentence, 'weights');
+    const heads = headsOf(sentence, 'weights').filter(({ tensor }) => !tensor.isMixer);
     const without = (sentence.partial ??= []);
     const isMuch = heads.length * live.ran > EFFECTS_MOST;
     if (sentence.effects || run.off.length || !heads.length || isMuch) return false;
     const [winner] = sentence.nextTokens.likeliest(sentence.opens);
-    const next = new NextTokens(ask({ ...run, off: [heads[without.length].name] }).next);
+    const next = new NextTokens(ask({ ...run, off: [heads[without.length].switchName] }).next);
     without.push(next.shareOf(winner.id, sentence.opens));
     if (without.length < heads.length) return true;
-    sentence.effects = without;
+    const most = sentence.attention.heads;
+    sentence.effects = [];
+    heads.forEach(({ tensor: { layer, heads: list }, head }, at) => {
+        sentence.effects[layer * most + list[head]] = without[at];
+    });
     drawRoles();
     return false;
 }

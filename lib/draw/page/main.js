@@ -107,7 +107,8 @@ function drawnMatrix() {
 
 // The name of a tensor's run if two are compared: " in A", " now".
 function runWord(tensor) {
-    const words = comparesTexts() ? [' in A', ' in B'] : [' pinned', ' now'];
+    const words = comparesTexts() ? [' in A', ' in B']
+        : [state.pin === live.pin ? ' before' : ' pinned', ' now'];
     return pinned ? words[tensor.sentence === pinned ? 0 : 1] : '';
 }
 
@@ -183,12 +184,10 @@ function headTitle() {
 function headWords() {
     const tensor = shownTensor();
     const name = tensor.shownHead(state.head) || tensor.tensor;
-    if (tensor.isAttention && state.off.has(tensor.headName(state.head)))
+    if ((tensor.isAttention || tensor.isMixer) && state.off.has(tensor.switchName(state.head)))
         return `${name} off${isPresenting() ? '' : ': only its output is removed'}`;
-    if (showsChange()) {
-        const usual = state.pin === live.pin ? 'before' : 'the pin';
-        return `${name} compared with ${comparesTexts() ? 'A' : usual}`;
-    }
+    if (showsChange() && state.pin === live.pin) return `${name} before → now`;
+    if (showsChange()) return `${name} compared with ${comparesTexts() ? 'A' : 'the pin'}`;
     if (tensor.isMixer) return mixerTitle(tensor, name);
     if (!tensor.isAttention) return name === tensor.tensor ? name : `${name} ${tensor.tensor}`;
     if (isCross(tensor)) return `${name} cross-attention`;
@@ -436,13 +435,15 @@ function drawRowSoon(row) {
 
 function highlightMatrix(cell) {
     const [tensor, head] = shownMatrix();
-    const isOn = isPresenting() && !state.off.has(tensor.headName(head));
-    const off = isOn ? listedHeads(state.off) : '';
+    const isOn = isPresenting() && !state.off.has(tensor.switchName(head));
+    const off = isOn ? listedSwitches(state.off) : '';
     setText('head-title', headTitle() + (off && ` · off: ${off}`));
     const presented = [sumText(tensor, head, cell), numbersNote(tensor)].filter(Boolean);
     setText('map-words', isPresenting() ? presented.join(' · ') : mixerWords(tensor));
     views.matrix.show(cell, state.kept, new Set([cell.column]));
     drawReadout(cell);
+    if (holdsEffects() || (pinned && !hovered && isCross(shownTensor()))) drawEffect(cell);
+    if (live.engine && byId('switches').dataset.arrows !== `${listedArrows()}`) drawSwitches();
     const row = Math.min(cell.row, shownTensor().rowCount - 1); // text A may have more rows
     drawPrediction(row);
     drawFeatures(row);

@@ -62,7 +62,8 @@ function drawPrediction(selected) {
     const where = current().masks ? 'at' : 'after';
     const word = ({ labels }, at) => quoted(shown(labels.sentence[at]));
     byId('follows').textContent = `Prediction ${where} ${word(current(), row)}`;
-    const outline = comparable && comparesTexts() ? `A ${where} ${word(pinned, place)}` : 'pinned';
+    const outline = comparable && comparesTexts() ? `A ${where} ${word(pinned, place)}`
+        : state.pin === live.pin ? 'before' : 'pinned';
     byId('follows-note').textContent = comparable ? `outline: ${outline}` : 'probability';
     drawBars(candidates(next, row, comparable, place), Boolean(comparable));
     drawLayers(next, row);

@@ -59,7 +59,7 @@ function putRoles(box) {
     if (isCross(shownTensor()) && predicts())
         box.append(say('Each row predicts the word after its arrow; columns are the source.'), ' ');
     if (!hasRoles(shownTensor())) return;
-    const heads = headsOf(current(), state.kind).filter((one) => !state.off.has(one.name));
+    const heads = headsOf(current(), state.kind).filter((one) => !state.off.has(one.switchName));
     const groups = new Map(Object.keys(CLAUSES).map((id) => [id, []]));
     for (const one of heads) {
         const role = roleOf(one.tensor, one.head);

@@ -65,7 +65,7 @@ function lightStrip(strip, tensor, head, row) {
     const worded = strip.querySelector('.most');
     if (worded) worded.textContent = most;
     const role = roleOf(tensor, head);
-    const isOff = state.off.has(tensor.headName(head));
+    const isOff = state.off.has(tensor.switchName(head));
     if (worded && role && !isOff) strip.children[1].hidden = !fitsRole(tensor, head, row, role);
     strip.title = `${tensor.shownHead(head)} · ${most}`;
     if (!worded) strip.setAttribute('aria-label', strip.title);

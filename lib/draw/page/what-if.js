@@ -1,28 +1,41 @@
-// What if: switches of a live page, each an entry of state.off: the name of a head, "1.3"; an arrow
-// from a query to a key in all heads, "4:1"; or a part of the attention. Orange is off.
+// What if: switches of a live page, each an entry of state.off: the name of a head, "1.3" or
+// "cross_1.3"; an arrow from a query to a key in all heads, "4:1"; or a part of the attention.
+// Orange is off.
 
 const PARTS = { mask: 'causal mask', scale: '÷ √d', positions: 'positions' };
 const ARROW = /^(enc\.|cross_)?(\d+):(\d+)$/;
+const HEAD = /^(enc\.|cross_|mix_)?(\d+)\.(\d+)$/;
+const HEAD_PLACES = { 'enc.': '# of the encoder', cross_: '# of the cross-attention' };
 
 const isHeadName = (name) => !ARROW.test(name) && !(name in PARTS);
 
+// The name of a switch as people read it.
+function shownSwitch(name) {
+    const [, place, layer, head] = HEAD.exec(name) || [];
+    if (!head) return PARTS[name] || name;
+    const words = shownHead(`${layer}.${head}`);
+    return HEAD_PLACES[place] ? say(HEAD_PLACES[place], words) : words;
+}
+
+const listedSwitches = (names) => listed([...names].sort().map(shownSwitch));
+
 // --- requests to the engine --------------------------------------------------------------------
 
-// The edits of the command line that cut arrows and ablate heads.
-function editsOf(off) {
+// The edit of the command line that cuts an arrow or ablates a head.
+function editOf(name) {
     const { differs, heads } = sentences[state.sentence].attention;
-    const of = (head) => (differs ? head % (heads / 2) : head);
-    return off.filter((name) => !(name in PARTS)).map((name) => {
-        const [, part = '', query, key] = ARROW.exec(name) || [];
-        if (key) return `${part}masked[query=${query},key=${key}] = -1e30`;
-        const [layer, head] = name.split('.');
-        return `h.${layer}.context[head=${of(head)}] = 0`;
-    }).join('; ');
+    const [, part = '', query, key] = ARROW.exec(name) || [];
+    if (key) return `${part}masked[query=${query},key=${key}] = -1e30`;
+    const [, place = '', layer, head] = HEAD.exec(name) || [];
+    return `h.${layer}.${place}context[head=${differs ? head % (heads / 2) : head}] = 0`;
 }
+
+const editsOf = (off) => off.filter((name) => !(name in PARTS)).map(editOf).join('; ');
 
 // Can tokens be added to the text: with the causal mask, and without arrows that are cut, which the
 // engine has for a whole text alone?
-const canGrow = () => ![...state.off].some((name) => name === 'mask' || ARROW.test(name));
+const stopsGrowth = (name) => name === 'mask' || ARROW.test(name);
+const canGrow = () => ![...state.off].some(stopsGrowth);
 
 // Is it an arrow from a token that a text of so many tokens lacks?
 const isArrowBeyond = (name, tokens) => Number(ARROW.exec(name)?.[2]) >= tokens;
@@ -44,15 +57,13 @@ function switchParts(off) {
 // The same as options of the command line.
 function optionsOfOff(off) {
     const [scale, without] = partsOf(off);
-    const heads = off.filter(isHeadName);
-    const arrows = off.map((name) => ARROW.exec(name)).filter(Boolean);
-    const own = arrows.filter(([, part]) => !part).map(([name]) => name);
-    const across = arrows.filter(([, part]) => part).map(([, part, query, key]) =>
-        `${part}masked[query=${query},key=${key}] = -1e30`);
+    const heads = off.filter((name) => /^\d+\./.test(name));
+    const arrows = off.filter((name) => /^\d+:/.test(name));
+    const others = off.filter((name) => /^[a-z]+[._]/.test(name)).map(editOf);
     return [
         ...(heads.length ? ['--ablate', heads.join()] : []),
-        ...(own.length ? ['--knockout', own.join()] : []),
-        ...(across.length ? ['--edit', across.join('; ')] : []),
+        ...(arrows.length ? ['--knockout', arrows.join()] : []),
+        ...(others.length ? ['--edit', others.join('; ')] : []),
         ...(scale ? ['--scale', scale] : []), ...(without ? ['--without', without] : []),
     ];
 }
@@ -99,9 +110,22 @@ function arrowWords(name) {
         word(part ? source : sentence, column)];
 }
 
-// The arrows of the row of switches: those that are cut, or else the one of the finding.
+// The arrow of the selected cell, or the largest one of the selected word; '': none is selected.
+function selectedArrow() {
+    const tensor = shownTensor();
+    const row = state.kept?.row ?? state.row;
+    if (row === null || row >= tensor.rowCount || !canCut()) return '';
+    const others = tensor.row(state.head, row).subarray(0, tensor.keyCount)
+        .map((weight, key) => (key === row && !isCross(tensor) ? 0 : weight || 0));
+    const key = state.kept?.column ?? largestOf(others);
+    return others[key] > 0 ? arrowName(row, key) : '';
+}
+
+// The arrows of the row of switches: those that are cut, or else the selected one, or the one of
+// the finding.
 function listedArrows() {
     const cut = [...state.off].filter((name) => ARROW.test(name));
+    if (!cut.length && selectedArrow()) return [selectedArrow()];
     const [first] = current().findings || [];
     if (cut.length || !first || !canCut()) return cut;
     const { tensor } = headOfFinding(first) || {};
@@ -133,13 +157,16 @@ const PART_TITLES = {
 function drawSwitches() {
     byId('what-if').hidden = !live.engine;
     if (!live.engine) return;
-    const arrows = listedArrows().map((name) =>
+    const arrowNames = listedArrows();
+    byId('switches').dataset.arrows = arrowNames;
+    const arrows = arrowNames.map((name) =>
         switchButton(name, arrowWords(name), 'in all heads; or click an arc'));
     const isWritten = state.write.ids.length > 0; // words are added with the causal mask
     const parts = live.has.filter((name) => name !== 'mask' || !isWritten || state.off.has(name))
         .map((name) => switchButton(name, [name === 'scale' ? rootWord() : PARTS[name]],
             PART_TITLES[name]));
     byId('switches').replaceChildren(...arrows, ...parts);
+    byId('bars').classList.toggle('appends', canGrow());
     drawHeadSwitches();
     byId('what-if').hidden = !arrows.length && !parts.length && byId('heads-on').hidden;
     byId('t').value = state.t;
@@ -156,14 +183,15 @@ function drawHeadSwitches() {
     const box = byId('heads-on');
     box.hidden = !canSwitch(tensor);
     if (box.hidden) return;
-    const name = tensor.headName(state.head);
-    const rest = tensor.heads.map((_, at) => tensor.headName(at)).filter((one) => one !== name);
+    const name = tensor.switchName(state.head);
+    const rest = tensor.heads.map((_, at) => tensor.switchName(at)).filter((one) => one !== name);
     const off = [...state.off].filter(isHeadName).sort().join();
     const others = [...state.off].filter((one) => !isHeadName(one));
-    const entries = [['', 'all heads'], [name, say('without #', shownHead(name))]];
-    if (rest.length) entries.push([rest.sort().join(), say('# alone', shownHead(name))]);
+    const words = tensor.shownHead(state.head);
+    const entries = [['', 'all heads'], [name, say('without #', words)]];
+    if (rest.length) entries.push([rest.sort().join(), say('# alone', words)]);
     if (!entries.some(([value]) => value === off))
-        entries.push([off, say('without #', listedHeads(off.split(',')))]);
+        entries.push([off, say('without #', listedSwitches(off.split(',')))]);
     const marked = entries.map(([value, words]) => [value, words, { id: `heads-${value || 'all'}`
         .replace(/\W/g, '-') }]);
     drawSegments(box, marked, off, (value) =>

@@ -11,7 +11,8 @@ const USED_SIGNS =
     'On the words: points of probability. − (orange): lost without the word, + (blue): gained.';
 
 // `likely`: tokens with their probabilities at the query; `names` and `weights` of all words;
-// `ask(at)`: these probabilities without a word. The query itself is not tried.
+// `ask(at)`: without a word, these probabilities (`shares`) and the name of the token that is then
+// the most likely one (`top`; undefined: not known). The query itself is not tried.
 function trialOf(query, likely, names, weights, ask) {
     const turns = names
         .map((name, at) => ({ name, at, weight: weights[at] }))
@@ -25,13 +26,14 @@ const isTried = ({ turns }) => turns.every(({ points }) => points);
 
 function tryWord({ likely, turns, ask }) {
     const turn = turns.find(({ points }) => !points);
-    const shares = ask(turn.at);
+    const { shares, top } = ask(turn.at);
     turn.points = likely.map(({ share }, rank) => 100 * (shares[rank] - share));
+    turn.top = top;
 }
 
 // The word without which a token loses most; undefined: none is needed, or not all are tried.
 function mostUsed(trial, rank) {
-    const losses = trial.turns.map(({ name, points }) => ({ name, by: points?.[rank] }));
+    const losses = trial.turns.map(({ name, points, top }) => ({ name, top, by: points?.[rank] }));
     const [most] = losses.sort((one, other) => one.by - other.by);
     return isTried(trial) && most?.by <= -POINTS_LEAST ? most : undefined;
 }
@@ -56,7 +58,44 @@ function usedWords(trial, rank) {
             name);
     const words = '# uses # most: if # could not attend to it, # would lose # points.';
     const values = [quoted(shown(most.name)), quoted(shown(trial.query)), name];
-    return say(words, name, ...values, Math.abs(most.by).toFixed(1));
+    const told = say(words, name, ...values, Math.abs(most.by).toFixed(1));
+    const then = rank ? '' : topWords(most.top, trial.likely[0].name);
+    return [told, then].filter(Boolean).join(isChinese() ? '' : ' ');
+}
+
+// What the model says without a word, against what it says with it; '': it is not known.
+function topWords(top, name) {
+    if (!top) return '';
+    const [then, now] = [top, name].map((one) => quoted(shown(one)));
+    return top === name ? say('# would stay the most likely token.', now)
+        : say('The model would say # in place of #.', then, now);
+}
+
+// Before and after, in a page without an engine: the prediction where it opens, if its token could
+// not look at the word of a cell.
+function heldEffect({ row, column }) {
+    const { without, without_top: tops, opens, labels, nextTokens } = current();
+    const { row_labels: rows, column_labels: columns } = shownTensor();
+    const at = column + (columns === 'sentence' ? (labels.source || []).length : 0);
+    const query = quoted(shown(labels.sentence[opens]));
+    const isOfWords = rows === 'sentence' && ['sentence', 'source'].includes(columns);
+    const isAsked = hovered?.column !== undefined || state.kept; // else the finding says it
+    const isTried = isAsked && isOfWords && row === opens && Number.isFinite(without[at] ?? NaN);
+    if (!isTried)
+        return [say('Point at a cell of the row #: the prediction without its word is shown here.',
+            query)];
+    const [best] = nextTokens.likeliest(opens);
+    const key = quoted(shown(labels[columns][column]));
+    const shares = [best.share, without[at]].map(roundShare);
+    const name = quoted(shown(best.name));
+    const words = say('If # could not look at #: # # → #.', query, key, name, ...shares);
+    return [words, isChinese() ? '' : ' ', topWords(tops?.[at], best.name)];
+}
+
+// Does a page without an engine hold the prediction without each word, and show these words?
+function holdsEffects({ without, nextTokens, tokens, labels } = current()) {
+    const isWhole = tokens?.[0] === labels.sentence?.length;
+    return !byId('engine') && isWhole && Boolean(without && nextTokens);
 }
 
 // --- below the prediction ----------------------------------------------------------------------
@@ -71,13 +110,14 @@ function trialAtRow(sentence, row) {
     const isSeen = (at) => at !== row && (sentence.masks || at < row);
     const weights = words.map((_, at) => (isSeen(at) ? at : NaN));
     const ask = (at) => {
-        if (isHeld) return [sentence.without[at]];
+        if (isHeld) return { shares: [sentence.without[at]], top: sentence.without_top?.[at] };
         const key = at - source.length;
         const cell = key < 0 ? `cross_masked[query=${row},key=${at}]`
             : `masked[query=${row},key=${key}]`;
         const edits = [editsOf(run.off), `${cell} = -1e30`].filter(Boolean).join('; ');
         const { next } = JSON.parse(live.engine.run(run.text, { ...requestOf(run), edits }));
-        return [new NextTokens(next).shareOf(best.id, row)];
+        const others = new NextTokens(next);
+        return { shares: [others.shareOf(best.id, row)], top: others.likeliest(row)[0].name };
     };
     const [names, all] = [[...source, ...words], [...source.map(() => 1), ...weights]];
     const trial = trialOf(words[row], [best], names, all, ask);

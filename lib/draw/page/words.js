@@ -12,6 +12,7 @@ const ARC_CUT = 0.02; // smaller weights, of arrows that are cut, have no line
 const ARC_CROSS_LEAST = 0.2; // of the lines to a source
 const ARC_MEAN_LEAST = 0.05; // of the mean of all heads
 const WORD_SIZE_MEASURED = 28; // as in page.css
+const ARC_STEP = 8; // pixels between points of an arc that numbers keep off
 const CHINESE_WORD = /[\u2e80-\u9fff\uff00-\uffef]/;
 
 function drawWords() {
@@ -31,7 +32,7 @@ function drawTokens(id, labels, next) {
     const box = byId(id);
     const text = labels.map(shown).join('');
     box.parentElement.dir = FROM_THE_RIGHT.test(text) ? 'rtl' : 'ltr';
-    box.parentElement.classList.toggle('close', CHINESE_WORD.test(text));
+    box.parentElement.classList.toggle('dense', CHINESE_WORD.test(text));
     const all = labels.map((label, at) => ({
         ...{ label, at, old: id === 'chips' ? otherWord(at) : '' },
         surprisal: next?.surprisal(at) ?? NaN,
@@ -199,33 +200,79 @@ function placesOfWords(id) {
     });
 }
 
-// The path of an arc, and where its number stands; null: the number stands at its word.
+// The four points of the curve of an arc; and whether its number stands at it, else at its word.
 function curveOf(from, to, { first, longest, apart, isAcross }) {
     const isOneLine = Math.abs(from.top - to.top) < 8;
-    if (isAcross) {
-        const [a, b] = [from.top, to.bottom];
+    const upright = (a, b) => {
         const half = (a + b) / 2;
-        const d = `M${from.x} ${a}C${from.x} ${half} ${to.x} ${half} ${to.x} ${b}`;
-        return { d, peak: { x: (from.x + to.x) / 2, y: half } };
-    }
+        return [[from.x, a], [from.x, half], [to.x, half], [to.x, b]];
+    };
+    if (isAcross) return { bends: upright(from.top, to.bottom), isNumbered: false };
     if (from === to) {
         const [x, y] = [from.x, from.top];
-        const d = `M${x - 9} ${y}C${x - 26} ${y - 40} ${x + 26} ${y - 40} ${x + 9} ${y}`;
-        return { d, peak: { x, y: y - 36 } };
+        const bends = [[x - 9, y], [x - 26, y - 40], [x + 26, y - 40], [x + 9, y]];
+        return { bends, isNumbered: true };
     }
     if (!isOneLine) { // between lines of a text that wraps: from the nearer edges
         const isDown = to.top > from.top;
-        const [a, b] = isDown ? [from.bottom, to.top] : [from.top, to.bottom];
-        const half = (a + b) / 2;
-        return { d: `M${from.x} ${a}C${from.x} ${half} ${to.x} ${half} ${to.x} ${b}`, peak: null };
+        const bends = isDown ? upright(from.bottom, to.top) : upright(from.top, to.bottom);
+        return { bends, isNumbered: false };
     }
     const isFirst = Math.abs(from.top - first) < 8; // above a later line there is little room
     const room = isFirst ? Math.max(from.top - 26, 20) : 20;
     const high = clamp(16 + ((room - 16) * apart) / longest, Math.min(24, room), room);
     const y = from.top - 1.33 * high;
-    const d = `M${from.x} ${from.top}C${from.x} ${y} ${to.x} ${y} ${to.x} ${to.top}`;
-    const peak = isFirst ? { x: (from.x + to.x) / 2, y: from.top - high - 8 } : null;
-    return { d, peak };
+    return { bends: [[from.x, from.top], [from.x, y], [to.x, y], [to.x, to.top]],
+        isNumbered: isFirst };
+}
+
+const pathOf = ([start, ...bends]) => `M${start}C${bends.join(' ')}`;
+
+// Points along a curve, at most ARC_STEP pixels apart.
+function pointsAlong(bends) {
+    const wide = (one) => Math.hypot(one[0] - bends[0][0], one[1] - bends[0][1]);
+    const count = 2 * Math.ceil(Math.max(...bends.map(wide), 30) / ARC_STEP);
+    return Array.from({ length: count + 1 }, (_, at) => {
+        const [t, u] = [at / count, 1 - at / count];
+        const by = [u ** 3, 3 * u * u * t, 3 * u * t * t, t ** 3];
+        return [0, 1].map((axis) => by.reduce((sum, one, k) => sum + one * bends[k][axis], 0));
+    });
+}
+
+// Where an arc's number may stand: above or below the arc, the nearer to its middle the better, or
+// at its end beside the word that it looks at; with the height of the arc there.
+function placesOfNumber({ along, thick }, half) {
+    const middle = (along.length - 1) / 2;
+    const [x, y] = along.at(-1);
+    const beside = thick + 6 + half;
+    return [
+        ...[0, 0.06, -0.06, 0.12, -0.12, 0.18, -0.18].flatMap((by) => {
+            const [left, top] = along[Math.round(middle * (1 + 2 * by))];
+            return [-4, 15, 20, 25].map((off) => [left, top + Math.sign(off) * thick + off, top]);
+        }),
+        [x - beside, y - 6, y], [x + beside, y - 6, y],
+    ];
+}
+
+// The place of a number where it lies on no arc, no other number and no word, and where no arc is
+// between it and its own, if need be without the number before; or null. The first number, which is
+// the strongest, is always shown.
+function placeOfNumber(one, { arcs, placed, width, floor }) {
+    const isInside = ({ x, y, half }) =>
+        y >= 11 && y <= floor - 5 && x >= half && x <= width - half;
+    const isFree = ({ x, y, half, at }) => isInside({ x, y, half })
+        && placed.every((other) =>
+            Math.abs(other.x - x) >= half + other.half || Math.abs(other.y - y) >= 16)
+        && arcs.every((arc) => arc.along.every(([left, top]) => {
+            const from = arc === one ? y - 11 : Math.min(y - 11, at);
+            return Math.abs(left - x) >= half + arc.thick
+                || top < from - arc.thick || top > y + 2 + arc.thick;
+        }));
+    const places = [...new Set([one.before, ''])].flatMap((before) => {
+        const half = textWidth(`${one.words} ${before}`, TEXT_SIZE) / 2 + 4;
+        return placesOfNumber(one, half).map(([x, y, at]) => ({ x, y, at, half, before }));
+    });
+    return places.find(isFree) || (placed.length ? null : places[0]);
 }
 
 function arcWords({ tensor, head, value, share, isNamed, isMean }) {
@@ -251,12 +298,13 @@ function drawArcs(row) {
     const apartOf = (one) => Math.abs(one.row - one.column);
     const longest = Math.max(1, ...arrows.map(apartOf));
     const width = byId('words').clientWidth;
-    const numbers = [];
+    const arcs = [];
     for (const one of arrows) {
         const [from, to] = [froms[one.row + Number(isAcross)], tos[one.column]];
         if (!from || !to) continue;
         const facts = { first: froms[0].top, longest, apart: apartOf(one), isAcross };
-        const { d, peak } = curveOf(from, to, facts);
+        const { bends, isNumbered } = curveOf(from, to, facts);
+        const d = pathOf(bends);
         const kind = one.isMain ? 'main' : '';
         const was = one.isMean ? NaN : shareBefore(one.tensor, one.head, one.row, one.column);
         const hasChanged = Math.abs(was - one.share) >= CHANGE_LEAST;
@@ -273,19 +321,24 @@ function drawArcs(row) {
         }
         const words = arcWords(one);
         const before = hasChanged ? say('was #', roundShare(was)) : '';
-        if (!peak && one.isMain) byId(toId).children[one.column].dataset.share = words;
-        const by = one.share || was;
-        if (peak && !isAcross) numbers.push({ ...peak, kind, words, before, by });
+        if (!isNumbered && !isAcross && one.isMain) {
+            const { dataset } = byId(toId).children[one.column];
+            Object.assign(dataset, { share: words, side: from.top > to.top ? 'above' : 'below' });
+        }
+        const by = Number(one.isMain) + (one.share || was);
+        const thick = (1 + 7 * Math.max(one.share, was || 0)) / 2;
+        if (!isAcross) arcs.push({ along: pointsAlong(bends), thick, kind, words, before, by,
+            isNumbered });
     }
     const placed = [];
-    for (const { x, y, words, before, kind } of numbers.sort((a, b) => b.by - a.by)) {
-        const half = textWidth(`${words} ${before}`, TEXT_SIZE) / 2 + 4;
-        const at = clamp(x, half, width - half);
-        const isFree = placed.every((other) =>
-            Math.abs(other.at - at) >= half + other.half || Math.abs(other.y - y) >= 16);
-        if (!isFree) continue;
-        placed.push({ at, y, half });
-        const number = shape('text', { x: at, y, class: kind }, words);
+    const floor = froms[0]?.top;
+    const numbers = arcs.filter((one) => one.isNumbered).sort((a, b) => b.by - a.by);
+    for (const one of numbers) {
+        const place = placeOfNumber(one, { arcs, placed, width, floor });
+        if (!place) continue;
+        placed.push(place);
+        const number = shape('text', { x: place.x, y: place.y, class: one.kind }, one.words);
+        const { before } = place;
         if (before) number.append(shape('tspan', { class: 'was', dx: 6 }, before));
         svg.append(number);
     }

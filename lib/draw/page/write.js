@@ -74,7 +74,7 @@ function trialAfter(ids, next = null) {
         const isSource = at < ofSource.length;
         const word = isSource ? at : at - ofSource.length;
         const without = live.engine.knockout(run.text, requestOf(run), word, isSource);
-        return JSON.parse(without).map(Math.exp);
+        return { shares: JSON.parse(without).map(Math.exp) };
     };
     const names = [...(current().labels.source || []), ...words];
     const trial = trialOf(words.at(-1), likely, names, [...ofSource, ...weights.slice(0, -1)], ask);
@@ -353,6 +353,8 @@ function commandOfSteps() {
 }
 
 function drawWriting() {
+    byId('writing').classList.toggle('waits', !canGrow());
+    if (!canGrow()) return;
     findNext();
     drawWritten();
     drawNext();
@@ -386,7 +388,8 @@ function appendBarOf(name) {
     runLive();
 }
 
-const appendBar = (at) => () => append(writing.next.likely[at]);
+const whenGrowing = (act) => () => canGrow() && act();
+const appendBar = (at) => whenGrowing(() => append(writing.next.likely[at]));
 
 const writeText = ({ write: { t, k, seed, from, ids } }) =>
     [t, k, seed, from, ids.join('.')].join();
@@ -401,11 +404,11 @@ function readWrite(text) {
 addScreen({
     ...{ name: 'write', title: 'Write', key: 'g' },
     parts: ['writing'],
-    isAvailable: () => Boolean(shownTensor()) && predicts() && !current().masks && canGrow(),
+    isAvailable: () => Boolean(shownTensor()) && predicts() && !current().masks,
     draw: drawWriting,
     highlight: drawWriting,
     focus: () => byId('written').focus(), // not a button, which would take Space and Enter
-    trial: nextTrial,
+    trial: () => (canGrow() ? nextTrial() : null),
     tried() {
         drawUsed();
         drawSteps();
@@ -416,6 +419,9 @@ addScreen({
         on('append', 'click', appendBar(0));
         on('draw', 'click', drawToken);
         on('undo', 'click', () => undo());
+        on('write-restore', 'click', () =>
+            switchTo(new Set([...state.off].filter((name) => !stopsGrowth(name)))),
+        );
         on('write-t', 'input', ({ target }) => setWrite({ t: Number(target.value) }));
         on('write-k', 'input', ({ target: { value, max } }) =>
             setWrite({ k: value === max ? 0 : Number(value) }),
@@ -431,13 +437,13 @@ addScreen({
             click(event);
             event.stopPropagation();
         });
-        byId('bars').classList.toggle('appends', Boolean(byId('engine')));
         for (const event of ['keydown', 'pointerdown'])
             document.addEventListener(event, waitForRest, true);
     },
     keys: {
         ...Object.fromEntries([...'1234567890'].map((key, at) => [key, appendBar(at)])),
-        ...{ Enter: appendBar(0), ' ': () => live.engine && drawToken(), Backspace: () => undo() },
+        ...{ Enter: appendBar(0), ' ': whenGrowing(() => live.engine && drawToken()) },
+        Backspace: whenGrowing(() => undo()),
     },
     state: { write: { t: 1, k: 0, seed: 0, from: 0, ids: [] } },
     address: { write: [writeText, readWrite] },

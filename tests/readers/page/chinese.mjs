@@ -18,6 +18,7 @@ import {
 } from './harness.mjs';
 import { REPEAT } from './tasks.mjs';
 
+const ROAD = '小鸡没有过马路，因为它太累了';
 const CHINESE = { viewport: { width: 1440, height: 900 }, locale: 'zh-CN' };
 const TENSORS =
     /^(enc\.)?(weights|scores|masked|softmax|context|embedding|[qkv]|[a-z]+(_[a-z0-9]+)+)$/;
@@ -59,6 +60,21 @@ async function onlyChinese(page, what) {
 
 const other = REPEAT.replace('door', 'tree');
 const two = writePage('-s', REPEAT, '-s', other, '--show', 'weights,context');
+
+await test('words of a Chinese text are as dark as the text of the page, without gaps', () =>
+    withPage(
+        writePage('-m', 'roles', ROAD),
+        async (page) => {
+            const [word, own, gap] = await page.evaluate(() => {
+                const [first, second] = document.querySelectorAll('#chips .chip[aria-pressed="false"]');
+                return [getComputedStyle(first).color, getComputedStyle(document.body).color,
+                    second.getBoundingClientRect().left - first.getBoundingClientRect().right];
+            });
+            same(own, word);
+            yes(gap <= 6, `a gap of ${gap} pixels`);
+        },
+        CHINESE,
+    ));
 
 await test('a button, a link or the language of the browser chooses Chinese', async () => {
     const look = async (page) => [

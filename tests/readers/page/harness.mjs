@@ -27,11 +27,14 @@ export const ODD = ['我', '🍰', 'مرحبا', '</script><b>', '&', '"', '\u20
 export const scratch = mkdtempSync(join(tmpdir(), 'attn-page-'));
 process.on('exit', () => rmSync(scratch, { recursive: true, force: true }));
 // A browser writes to HOME, which may be read-only.
-export const browser = await chromium.launch({
-    executablePath,
-    args: FLAGS,
-    env: { ...process.env, HOME: scratch },
-});
+export const launch = (options) =>
+    chromium.launch({
+        executablePath,
+        args: FLAGS,
+        env: { ...process.env, HOME: scratch },
+        ...options,
+    });
+export const browser = await launch();
 export const counts = { passed: 0, failed: 0, skipped: 0 };
 
 // --- checks --------------------------------------------------------------------------------------
@@ -158,11 +161,12 @@ export function wordModel(name, words) {
     return folder;
 }
 
-// Open a page at the fragment `hash`. The clock of a `still` page stands still; `counted`: its work
-// is counted (clock.mjs). `faults` lists script errors, what the page wrote to the
+// Open a page at the fragment `hash`, in another browser than usual if `by` is given. The clock of
+// a `still` page stands still; `counted`: its work is counted (clock.mjs). `faults` lists script errors, what the page wrote to the
 // console and other requests; close() fails if there are any.
-export async function open(path, { hash = '', still = false, counted = false, ...options } = {}) {
-    const context = await browser.newContext({
+export async function open(path, given = {}) {
+    const { hash = '', still = false, counted = false, by = browser, ...options } = given;
+    const context = await by.newContext({
         viewport: { width: 1200, height: 900 },
         colorScheme: 'light',
         ...options,

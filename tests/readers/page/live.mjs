@@ -23,6 +23,7 @@ import {
     pointsWithout,
     quiet,
     readTable,
+    roundShare,
     same,
     samePoints,
     scratch,
@@ -170,6 +171,7 @@ if (write()) {
             await go(page, `text=${encodeURIComponent(text)}&head=1.3&cell=5,3&why=1`);
             const fold = page.locator('#why summary').first();
             await fold.click();
+            await page.locator('#why .pairs .value').first().waitFor();
             const asked = ['--head', '1.3', '--query', '5', '--key', '3:mean', '--format', 'json'];
             const found = JSON.parse(execFileSync(attn, ['attribute', '-q', text, ...asked]));
             same(
@@ -563,13 +565,132 @@ if (write()) {
         return withPage(file, async (page) => {
             await settled(page, source);
             await anew(page, () => page.click('.switch >> nth=0'));
-            same('L0·H0 compared with before', await page.innerText('#head-title'));
+            same('L0·H0 before → now', await page.innerText('#head-title'));
             yes(/writes?|prediction/.test(await page.innerText('#effect')), 'no effect');
             await page.keyboard.press('e');
             const line = (await page.locator('#export code').allInnerTexts()).at(-1);
             yes(line.includes('cross_masked[query='), line);
             await page.keyboard.press('Escape');
             yes(!(await page.locator('#switch-mask').count()), 'a mask that generating needs');
+        }, WIDE);
+    });
+
+    // The prediction at a row, by the program.
+    function predictionOf(row, ...words) {
+        const logits = json(...words, '--show', 'logits').tensors.logits.at(row);
+        const sum = logits.reduce((all, one) => all + Math.exp(one), 0);
+        return percent(Math.exp(Math.max(...logits)) / sum);
+    }
+
+    await test('heads of a state, of a decoder, of a source and of cross-attention are switched as by the program', async () => {
+        const french = '<s> le petit chat noir voit';
+        for (const [tensor, name, option, edit, model, ...words] of [
+            ['mix_map', '0.0', '--edit', 'h.0.mix_context[head=0] = 0', 'recall', 'the red cat and a blue bird and the red'],
+            ['mix_map', '0.1', '--edit', 'h.0.mix_context[head=1] = 0', 'recall', 'the red cat and a blue bird and the red'],
+            ['cross_weights', '0.0', '--edit', 'h.0.cross_context[head=0] = 0', 'translate', '--source', 'the small black cat sees a white cow', french],
+            ['weights', '0.0', '--ablate', '0.0', 'translate', '--source', 'the small black cat sees a white cow', french],
+            ['enc.weights', '0.0', '--edit', 'h.0.enc.context[head=0] = 0', 'translate', '--source', 'the small black cat sees a white cow', french],
+        ]) {
+            const file = join(scratch, `heads-${tensor}.html`);
+            execFileSync(attn, ['page', '-q', '--live', '-m', model, ...words, '-o', file]);
+            await withPage(
+                file,
+                async (page) => {
+                    await settled(page, words.find((one) => /^the/.test(one)));
+                    if (await page.isVisible('#tensor')) await page.selectOption('#tensor', tensor);
+                    await page.click(`.thumb[data-head="${name}"]`);
+                    const bar = async () => {
+                        if (tensor === 'enc.weights') await page.selectOption('#tensor', 'weights');
+                        return (await bars(page))[0][1];
+                    };
+                    const row = () => page.evaluate(() =>
+                        Number(document.querySelector('#place').textContent.match(/\d+/)[0]));
+                    await anew(page, () => page.click('#heads-on button >> nth=1'));
+                    const found = await bar();
+                    const at = await row();
+                    const usual = predictionOf(at, '-m', model, ...words);
+                    const expected = predictionOf(at, '-m', model, ...words, option, edit);
+                    same(expected, found, `${tensor} ${name}`);
+                    yes(expected !== usual, `${tensor} ${name} changes nothing at ${at}`);
+                    yes((await page.innerText('#effect')).startsWith('Before → now'), 'no effect');
+                    await page.keyboard.press('e');
+                    const line = (await page.locator('#export code').allInnerTexts()).at(-1);
+                    yes(line.includes(option) && line.includes(edit), line);
+                    await page.keyboard.press('Escape');
+                    await anew(page, () => page.click('#reset'));
+                    same(usual, (await bars(page))[0][1], `Reset of ${tensor}`);
+                    await page.click('.thumb');
+                    await anew(page, () => page.keyboard.press('x'));
+                    yes(/off=/.test(page.url()), 'x switches nothing');
+                },
+                WIDE,
+            );
+        }
+    });
+
+    await test('Write says what it waits for, and turns it on', () =>
+        withPage(
+            path,
+            async (page) => {
+                await settled(page, REPEAT);
+                for (const name of ['mask', 'arrow', 'both']) {
+                    if (name !== 'arrow') await anew(page, () => page.click('#switch-mask'));
+                    if (name !== 'mask') await anew(page, () => page.click('.switch >> nth=0'));
+                    await anew(page, () => page.fill('#t', '2'));
+                    await page.click('#screen-write');
+                    yes(await page.isVisible('#write-waits'), `${name}: no reason`);
+                    yes(!(await page.isVisible('#write-bars')), `${name}: next tokens`);
+                    for (const key of ['1', 'Enter', ' ', 'Backspace']) await page.keyboard.press(key);
+                    await anew(page, () => page.click('#write-restore'));
+                    yes(!(await page.isVisible('#write-waits')), `${name}: it still waits`);
+                    const [[, share]] = await page.$$eval('#write-bars li', (all) =>
+                        all.map((one) => [one.querySelector('b').textContent, one.querySelector('.next').lastChild.textContent]));
+                    same(predictionOf(-1, '-s', REPEAT, '--attention-temperature', '2'), share, name);
+                    await page.click('#screen-matrix');
+                    await anew(page, () => page.click('#reset'));
+                }
+            },
+            WIDE,
+        ));
+
+    await test('the line of changes names the arrow of the finding', () => {
+        const file = join(scratch, 'it.html');
+        const text = 'The chicken did not cross the road because it was tired';
+        execFileSync(attn, ['page', '-q', '--live', '-m', 'roles', text, '-o', file]);
+        return withPage(file, async (page) => {
+            await settled(page, text);
+            const headline = await page.innerText('#headline');
+            const shareOf = (...options) =>
+                roundShare(json('-m', 'roles', text, ...options).tensors['h.1.weights'][0][9][2]);
+            for (const [name, ...options] of [['scale', '--scale', 'none'], ['positions', '--without', 'positions']]) {
+                await anew(page, () => page.click(`#switch-${name}`));
+                const said = await page.innerText('#effect');
+                const words = `“it” → “chicken” ${shareOf()} → ${shareOf(...options)} in L1·H0`;
+                yes(said.includes(words), `${said}, expected ${words}`);
+                same(`Usually: ${headline}`, await page.innerText('#headline'));
+                await anew(page, () => page.click('#reset'));
+                same(headline, await page.innerText('#headline'));
+            }
+        }, WIDE);
+    });
+
+    await test('the arrow of the selected word is a switch, and a translation tells that word', () => {
+        const file = join(scratch, 'chat.html');
+        const [source, target] = ['the small black cat sleeps', '<s> le petit chat noir dort'];
+        execFileSync(attn, ['page', '-q', '--live', '-m', 'translate', '--source', source, target, '-o', file]);
+        return withPage(file, async (page) => {
+            await settled(page, source);
+            const first = () => page.innerText('.switch >> nth=0');
+            yes(/noir\s+→\s+black/.test(await first()), await first());
+            await page.click('#chips .chip >> nth=3');
+            yes(/chat\s+→\s+cat/.test(await first()), await first());
+            await anew(page, () => page.click('.switch >> nth=0'));
+            const [was, is] = [[], ['--edit', 'cross_masked[query=2,key=3] = -1e30']].map((options) =>
+                Number(predictionOf(2, '-m', 'translate', '--source', source, target, ...options).split(' ')[0]));
+            const said = await page.innerText('#effect');
+            const [from, to] = [...said.matchAll(/([\d.]+) %/g)].map(([, number]) => Number(number));
+            yes(said.includes('“chat”') && said.includes('“noir”'), said);
+            yes(Math.abs(from - was) < 0.51 && Math.abs(to - is) < 0.51, `${said}: ${was}, ${is}`);
         }, WIDE);
     });
 
@@ -666,7 +787,10 @@ if (write()) {
                 };
                 await settled(page, 'The cat sat');
                 yes(!(await page.isVisible('#right')), 'a prediction without a mask');
+                const hint = 'Write [MASK] in place of a word, and the model predicts the word.';
+                yes((await page.innerText('#effect')).includes(hint), 'no hint of masks');
                 await type(page, text);
+                yes(!(await page.innerText('#effect')).includes(hint), 'a hint of masks');
                 await shows();
                 await showHead(page, '0.1');
                 const { tensors } = json('-m', 'cloze', text);

@@ -12,6 +12,7 @@ import {
     fillsOf,
     go,
     json,
+    launch,
     percent,
     plain,
     readTable,
@@ -161,6 +162,29 @@ for (const [width, height, colorScheme] of [
             },
             { viewport: { width, height }, colorScheme },
         ));
+
+await test('beside a scroll bar the matrix ends inside its column', async () => {
+    const by = await launch({ ignoreDefaultArgs: ['--hide-scrollbars'] });
+    for (const [width, height] of [
+        [1280, 720],
+        [1440, 900],
+        [390, 844],
+    ])
+        await withPage(
+            repeat,
+            async (page) => {
+                const [ends, room, bar] = await page.evaluate(() => [
+                    document.querySelector('#stage .sheet').getBoundingClientRect().right,
+                    document.querySelector('#middle').getBoundingClientRect().right,
+                    window.innerWidth - document.documentElement.clientWidth,
+                ]);
+                yes(bar > 0, 'no scroll bar');
+                yes(ends <= room, `${width}: the matrix ends at ${ends}, its column at ${room}`);
+            },
+            { viewport: { width, height }, by },
+        );
+    await by.close();
+});
 
 await test('Enter explains the marked cell before anything has the focus', () =>
     withPage(repeat, async (page) => {

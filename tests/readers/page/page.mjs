@@ -196,7 +196,7 @@ await test('a page of many numbers rounds them and states the accuracy', async (
 // --- fields and keys -----------------------------------------------------------------------------
 
 await test('options set the initial state of a page', async () => {
-    const words = ['-s', LIFE, '--view', 'overlay', '--color-scale', 'log', '--palette', 'greys'];
+    const words = ['-s', LIFE, '--color-scale', 'log', '--palette', 'greys'];
     const path = write(...words, '--range', '0:0.5', '--title', 'Figure <1> & more');
     await withPage(path, async (page) => {
         const legend = await page.locator('#legend').innerText();

@@ -7,6 +7,7 @@ import {
     attnJson,
     bars,
     boxOf,
+    cellsOf,
     drawn,
     go,
     json,
@@ -95,6 +96,90 @@ await test('keys and the switch change the view, which keeps text, query, layer 
 
 // --- the head of the page --------------------------------------------------------------------------
 
+// Numbers of arcs that an arc crosses, and how many numbers there are.
+const crossedNumbers = (page) =>
+    page.evaluate(() => {
+        const [numbers, arcs] = ['text', 'path:not(.hit)'].map((one) => [
+            ...document.querySelectorAll(`#arcs ${one}`),
+        ]);
+        const isOn = (arc, { x, y, width, height }) => {
+            const thick = Number(arc.getAttribute('stroke-width')) / 2;
+            const length = arc.getTotalLength();
+            return Array.from({ length: 400 }, (_, at) => arc.getPointAtLength((length * at) / 399)).some(
+                (one) =>
+                    one.x > x - thick && one.x < x + width + thick &&
+                    one.y > y + 3 - thick && one.y < y + height - 3 + thick, // letters
+            );
+        };
+        const isCrossed = (one) => arcs.some((arc) => isOn(arc, one.getBBox()));
+        return [numbers.filter(isCrossed).map((one) => one.textContent), numbers.length];
+    });
+
+await test('a page without an engine tells the prediction before and after each word is out of sight', async () => {
+    const viewport = { width: 1280, height: 720 };
+    for (const [model, text, row, keys] of [
+        ['tiny', KEYS, 4, [0, 1, 2, 3]],
+        ['cloze', 'The [MASK] sat on the mat', 2, [1, 3, 6]],
+    ])
+        await withPage(
+            writePage('-m', model, text),
+            async (page) => {
+                const was = nextOf(model, text, row);
+                const nameOf = (id) => json('-m', model, '--ids', `${id}`).tokens.find((one) => one.id === id).text;
+                const [left, top, wide, high] = await cellsOf(page);
+                const box = await boxOf(page.locator('#stage .over'));
+                const changed = [];
+                for (const key of keys) {
+                    await page.mouse.move(box.x + left + wide * (key + 0.5), box.y + top + high * (row + 0.5));
+                    await drawn(page);
+                    const said = await page.innerText('#effect');
+                    const is = nextOf(model, text, row, `--knockout=${row}:${key}`);
+                    const share = attnShare(model, text, row, was.id, `--knockout=${row}:${key}`);
+                    const [old, now] = [was.share, share].map(roundShare);
+                    yes(said.includes(`${old} → ${now}`), `${key}: ${said}, expected ${old} → ${now}`);
+                    const words = was.id === is.id ? 'would stay the most likely'
+                        : `The model would say “${plain(nameOf(is.id))}” in place of “${plain(nameOf(was.id))}”`;
+                    yes(said.includes(words), `${key}: ${said}, expected ${words}`);
+                    changed.push(was.id === is.id);
+                }
+                yes(new Set(changed).size === 2, `all of ${changed}`);
+                await page.mouse.move(box.x + left + wide / 2, box.y + top + high / 2);
+                await drawn(page);
+                yes((await page.innerText('#effect')).startsWith('Point at a cell of the row'), 'no hint');
+                await go(page, 'lang=zh');
+                await page.mouse.move(box.x + left + wide * 1.5, box.y + top + high * (row + 0.5));
+                await drawn(page);
+                yes(/^如果“.*看不到.*。/.test(await page.innerText('#effect')), await page.innerText('#effect'));
+                await page.click('#without summary');
+                yes(/模型会说“|仍是最可能/.test(await page.innerText('#without')), 'not in Chinese');
+            },
+            { viewport },
+        );
+});
+
+await test('no arc crosses the number of an arc', async () => {
+    const roles = writePage('-m', 'roles', TIRED.replace('too ', ''));
+    const viewport = { width: 1280, height: 720 };
+    let all = 0;
+    await withPage(
+        roles,
+        async (page) => {
+            await drawn(page);
+            same([[], 4], await crossedNumbers(page));
+            for (const head of ['0.3', '1.0'])
+                for (const token of [0, 2, 5, 7, 9, 12]) {
+                    await go(page, `head=${head}&token=${token}`);
+                    const [crossed, count] = await crossedNumbers(page);
+                    same([], crossed, `${head} ${token}`);
+                    yes(count >= Number(await page.locator('#arcs path.main').count() > 0), 'no number');
+                    all += count;
+                }
+        },
+        { viewport },
+    );
+    yes(all > 15, `${all} numbers`);
+});
+
 const fox = 'red fox green boat small lamp old door red fox green boat small lamp old';
 
 // The next token of a model at a row and its probability, by the program.
@@ -105,6 +190,12 @@ function nextOf(model, text, row, ...options) {
     const sum = logits.reduce((all, one) => all + Math.exp(one), 0);
     const id = logits.indexOf(Math.max(...logits));
     return { id, share: Math.exp(logits[id]) / sum, tokens };
+}
+
+// The probability of a token at a row, by the program.
+function attnShare(model, text, row, id, ...options) {
+    const logits = json('-m', model, '-s', text, '--show', 'logits', ...options).tensors.logits.at(row);
+    return Math.exp(logits[id]) / logits.reduce((all, one) => all + Math.exp(one), 0);
 }
 
 await test('the headline, its head and what the model would say are those of the command line', async () => {

@@ -139,13 +139,13 @@ TEST(several_sentences_are_on_one_page)
 
 TEST(a_page_has_its_display_options)
 {
-    struct style style = {COLOURS_LOG, RANGE_ROW, VIEW_LINES, .hide_first = true};
+    struct style style = {COLOURS_LOG, RANGE_ROW, .hide_first = true};
     struct layout layout = {.style = &style};
     style.palette = palette_find("greys");
     const char *page = fixture_written(format_html.write, &fixture_plain, &layout);
     ck_assert_str_eq(between(page, "id=\"look\">", "fefefe"),
-                     "{\"title\": null, \"scale\": \"log\", \"range\": \"row\", \"view\": "
-                     "\"lines\",\n \"colours\": \"ffffff");
+                     "{\"title\": null, \"scale\": \"log\", \"range\": \"row\",\n "
+                     "\"colours\": \"ffffff");
     ck_assert_uint_eq(count(page, "\"hide_first\": true"), 1);
 }
 
