@@ -310,8 +310,13 @@ static const struct words {
      "Also: \"first\" → \"short\" (1.3)."},
     {"tiny", "Once upon a time there was a little", NULL, NULL,
      "After \"le\" the model is not sure: its best guess is \"␣\" (0.3 %).\n"
-     "No head picks out one word that this needs: they look at the first token, at neighbours or "
-     "evenly."},
+     "No head stands out here."},
+    {"tiny", "The cat sat on the mat because it was", NULL, NULL,
+     "After \"was\" the model says \"too\" (> 99.9 %).\n"
+     "No head looks more than usual at one word that this needs."},
+    {"tiny", "river lamp cake tree road fox river lamp cake tree road", NULL, NULL,
+     "After \"road\" the model is not sure: its best guess is \"fox\" (7 %).\n"
+     "Head 1.1 looks back at \"fox\" (39 %)."},
     {"roles", "The robot is broken. It is old.", NULL, NULL,
      "\"it\" looks back at \"robot\" (99 %): head 1.0.\n"
      "Also: \"is\" → \"robot\" (1.1), \"it\" → \"old\" (0.3)."},
