@@ -1,8 +1,11 @@
 // The head of a page, with what stands out in its text; the switch of its views; the second form of
 // the heads.
 import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import process from 'node:process';
 import {
+    TEXT_OF_MODEL,
     attn,
     attnJson,
     bars,
@@ -13,6 +16,7 @@ import {
     plain,
     roundShare,
     same,
+    sameFinding,
     scratch,
     test,
     withPage,
@@ -130,6 +134,15 @@ await test('the headline, its head and what the model would say are those of the
             same(String(query), await page.getAttribute('#chips [aria-pressed="true"]', 'data-at'));
             same(1, await page.locator('#arcs path').count());
         });
+});
+
+const bundled = readdirSync(join(process.env.ROOT, 'models')).filter((name) =>
+    existsSync(join(process.env.ROOT, 'models', name, 'config.json')));
+
+await test('of each bundled model, a page tells the finding of the command line', async () => {
+    same(bundled.sort(), Object.keys(TEXT_OF_MODEL).sort());
+    for (const [model, words] of Object.entries(TEXT_OF_MODEL))
+        await withPage(writePage('-m', model, '-s', ...words), (page) => sameFinding(page, model, '-s', ...words));
 });
 
 await test('a text without a finding says so, and its arcs are the mean of all heads', () => {
