@@ -143,6 +143,9 @@ await test('of each bundled model, a page tells the finding of the command line'
     same(bundled.sort(), Object.keys(TEXT_OF_MODEL).sort());
     for (const [model, words] of Object.entries(TEXT_OF_MODEL))
         await withPage(writePage('-m', model, '-s', ...words), (page) => sameFinding(page, model, '-s', ...words));
+    // an arrow that changes the best guess, though not its probability
+    const book = ['-s', 'The book that the farmer forgot [MASK] the cabinets is clean.'];
+    await withPage(writePage('-m', 'cloze', ...book), (page) => sameFinding(page, 'cloze', ...book));
 });
 
 await test('a text without a finding says so, and its arcs are the mean of all heads', () => {
