@@ -82,9 +82,9 @@ static const struct translation {
      "这个模型未经训练：它的数字展示计算过程，而不是语言。\n"},
     {"The text is too long to look for a head that stands out.\n",
      "文本太长，无法查找突出的头。\n"},
-    {"No head picks out one word that this needs: they look at the first token, at neighbours or "
-     "evenly.\n",
-     "没有哪个头挑出预测所需的某一个词：它们看第一个词元、相邻的词元，或平均地看。\n"},
+    {"No head looks more than usual at one word that this needs.\n",
+     "没有哪个头比平常更多地看预测所需的某一个词。\n"},
+    {"No head stands out here.\n", "这里没有突出的头。\n"},
 
     /* figures (lib/draw) */
     {" · clean: ", " · 原文本："},

@@ -67,13 +67,20 @@ static const char *key_of(const struct telling *telling, const struct finding *o
     return quoted(telling, &keys->labels[one->key]);
 }
 
+/* True if the probability of a prediction is large enough for sentences to say more than a guess;
+ * false if the prediction is not known. */
+static bool is_sure(const struct guess *guess)
+{
+    enum { LEAST = 10 }; /* percent */
+    return guess->token.text && 100 * guess->probability >= LEAST;
+}
+
 /* Tell the prediction and its probability; nothing if the prediction is not known. */
 static void tell_prediction(const struct telling *telling)
 {
     const struct findings *found = telling->found;
     const struct config *config = &telling->viewer->model.config;
-    enum { UNSURE = 10 }; /* below this probability, in percent, the sentence says "not sure" */
-    const bool sure = 100 * found->says.probability >= UNSURE;
+    const bool sure = is_sure(&found->says);
     if (!found->says.token.text)
         return;
     const char *row = quoted(telling, &telling->pair->text.labels[found->row]);
@@ -96,17 +103,18 @@ static void tell_prediction(const struct telling *telling)
                    row, token, probability);
 }
 
-/* Tell the prediction without the arrow of the headline, and the options that show it. */
+/* Tell the prediction without the arrow of the headline, and the options that show it; nothing if
+ * the prediction with the arrow is only a guess. */
 static void tell_without(const struct telling *telling, const struct finding *one)
 {
     const struct tokenized *text = &telling->pair->text;
-    if (!one->without.token.text)
+    if (!one->without.token.text || !is_sure(&one->says))
         return;
     const bool changes = one->without.id != one->says.id;
     const char *says = quoted(telling, &one->says.token);
     const char *other = quoted(telling, &one->without.token);
     const char *key = key_of(telling, one);
-    if (one->kind == FINDING_LOOKS) {
+    if (one->kind == FINDING_LOOKS && !changes) {
         buf_format(
             telling->out,
             say(telling->language, "The prediction does not need it: without it %s has %s.\n"),
@@ -195,8 +203,10 @@ const char *findings_words(const struct findings *found, const struct viewer *vi
     } else if (found->is_long) {
         buf_text(&out, say(language, "The text is too long to look for a head that stands out.\n"));
     } else if (!untrained) {
-        buf_text(&out, say(language, "No head picks out one word that this needs: they look at the "
-                                     "first token, at neighbours or evenly.\n"));
+        buf_text(&out, is_sure(&found->says)
+                           ? say(language, "No head looks more than usual at one word that this "
+                                           "needs.\n")
+                           : say(language, "No head stands out here.\n"));
     }
     out.size -= out.size > 0; /* the last newline */
     const char *text = buf_keep(&out, arena, err);

@@ -459,7 +459,8 @@ const CHINESE = {
 
     // what stands out (finding.js, words.js, before.js, what-if.js)
     'What is to be seen': '要看的内容',
-    'No head singles out one word here': '这里没有头单独看某一个词',
+    'No head stands out here': '这里没有突出的头',
+    'No head stands out here.': '这里没有突出的头。',
     'After # the model says #': '在#之后，模型说#',
     'For # the model says #': '在#处，模型说#',
     'After # the model is not sure: its best guess is #': '在#之后，模型没有把握：最好的猜测是#',
@@ -494,9 +495,8 @@ const CHINESE = {
     '# → # (#)': '# → #（#）',
     'Seen in head #.': '见于头 #。',
     'Others: ': '其他：',
-    ['No head picks out one word that this needs: they look at the first token, at neighbours or ' +
-    'evenly. The arcs show the mean of all heads.']:
-        '没有头单独看某个必需的词：它们看第一个词元、看邻近的词，或平均地看。弧线是所有头的平均。',
+    'No head looks more than usual at one word that this needs.': '没有头比平常更多地看某个必需的词。',
+    'The arcs show the mean of all heads.': '弧线是所有头的平均。',
     'The largest weight between two words: in # # looks at # (#).':
         '两个词之间最大的权重：在 # 中，#看#（#）。',
     'all heads #': '所有头 #',

@@ -57,7 +57,7 @@ function predictionWords() {
 function withoutWords({ kind, token, probability, without, without_probability: share, d }, words) {
     if (d === undefined || probability < PROBABLE) return '';
     const name = quoted(shown(token));
-    if (kind !== 'acts')
+    if (kind !== 'acts' && without === token)
         return say('The prediction does not need it: without it # has #.', name,
             roundShare(probability * 2 ** -d));
     const said = without === token
@@ -89,7 +89,8 @@ function translationWords(one) {
     const lines = isCrossed
         ? 'Lines: where head # looks before each word; they cross where word order differs.'
         : 'Lines: where head # looks before each word.';
-    const isOther = one.kind === 'acts' && one.without !== one.token;
+    const isOther = one.d !== undefined && one.probability >= PROBABLE
+        && one.without !== one.token;
     const loss = isOther && element('span', say('If it could not look at #, it would write # (#).',
         key, quoted(shown(one.without)), roundShare(one.without_probability)), 'loss');
     return [[say('To write # the model looks at # (#)', query, key, roundShare(one.weight))],
@@ -122,17 +123,20 @@ function largestWords() {
 }
 
 function saidFirst() {
-    const { findings, untrained, files } = current();
+    const { findings, untrained, files, predicts } = current();
     const [one] = findings || [];
     if (untrained) return [[say(NOT_TRAINED)], largestWords()];
     if (one?.map.startsWith('cross_')) return translationWords(one);
     const asks = predictionWords();
     if (one && !asks) return looksWords(findings);
     if (one) return [asks, headSentence(one)];
-    const none = 'No head picks out one word that this needs: they look at the first token, at ' +
-        'neighbours or evenly. The arcs show the mean of all heads.';
     if (files || !findings) return [asks || [headWords()], []];
-    return [asks || [say('No head singles out one word here')], [say(none)]];
+    const none = predicts?.probability >= PROBABLE
+        ? 'No head looks more than usual at one word that this needs.'
+        : 'No head stands out here.';
+    const arcs = say('The arcs show the mean of all heads.');
+    return asks ? [asks, [say(none), isChinese() ? '' : ' ', arcs]]
+        : [[say('No head stands out here')], [arcs]];
 }
 
 function drawHeadline() {

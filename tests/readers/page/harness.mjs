@@ -303,3 +303,56 @@ export function scoresOf(text, count) {
         best: best.filter((one) => one.position === score.position),
     }));
 }
+
+// A text of each bundled model, with the source of those that read one, as options.
+export const TEXT_OF_MODEL = {
+    tiny: ['The keys to the cabinet'],
+    cloze: ['The keys to the cabinet [MASK] old.'],
+    roles: ["The chicken didn't cross the road because it was too tired."],
+    recall: ['cat red dog blue cat green cat'],
+    translate: ['<s> le petit chat noir', '--source', 'the small black cat'],
+    'translate-zh': ['<s> 那只 猫 坐 在 垫子 上', '--source', 'the cat sat on the mat'],
+    nlp: ['我爱自然语言处理'],
+    life: [LIFE],
+    'life-causal': [LIFE],
+    'life-4-heads': [LIFE],
+    'life-grouped': [LIFE],
+    'life-cross': [LIFE, '--source', 'the cat sat on that mat all day'],
+    journey: ['Your journey starts with one step'],
+    'journey-causal': ['Your journey starts with one step'],
+    'journey-seven': ['Your journey starts with one step context'],
+};
+
+// Headline and sentence of a page, from the table of `run --show finding`; of a translation and of
+// other heads only the part that has numbers.
+function toldBy({ tables, tokens }, [model]) {
+    const [one] = tables.finding;
+    const quoted = (text) => `“${plain(text)}”`;
+    const [query, key] = [one.query, one.key].map((name) => name && quoted(/:(.*)/.exec(name)[1]));
+    const [at, weight] = [Number(/\d*/.exec(one.query)), roundShare(one.weight)];
+    const [says, other] = [one.prediction, one.without].map((text) => text && quoted(text));
+    const head = `L${one.layer}·H${one.head}`;
+    const without = roundShare(one.without_probability);
+    const changes = one.D !== null && says !== other;
+    if (/^(life|journey|nlp)/.test(model))
+        return ['This model is not trained', model === 'life-cross' ? '' : 'The largest weight'];
+    if (model.startsWith('translate'))
+        return [`To write ${quoted(tokens[at + 1].text)} the model looks at ${key} (${weight})`,
+            changes ? `it would write ${other} (${without}).` : ''];
+    if (!says && one.head === null) return ['No head stands out here', ''];
+    if (!says) return [`${query} looks back at ${key} (${weight})`, `Seen in head ${head}.`];
+    const headline = `the model says ${says} ${roundShare(one.probability)}`;
+    if (one.head === null) return [headline, 'No head looks more than usual'];
+    if (model === 'recall')
+        return [headline, `The state of ${head} gives back mostly what it stored at ${key} (${weight} of`];
+    const cut = changes ? `the model would say ${other} (${without}).` : `${says} would fall to ${without}.`;
+    return [headline, `Head ${head} looks back at ${key} (${weight}). If ${query} could not look at ${key}, ${cut}`];
+}
+
+// Fails unless the headline and the sentence of a page have the words and numbers of `run`.
+export async function sameFinding(page, ...args) {
+    const told = toldBy(json('-m', ...args, '--show', 'finding'), args);
+    const found = [await page.innerText('#headline'), await page.innerText('#finding')];
+    told.forEach((words, at) => yes(found[at].includes(words), `${args[0]}: ${found[at]}, not ${words}`));
+    if (!/would/.test(told[1])) yes(!/would/.test(found[1]), `${args[0]}: ${found[1]}`);
+}

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import {
     LIFE,
+    TEXT_OF_MODEL,
     attn,
     attnJson,
     bars,
@@ -25,6 +26,7 @@ import {
     readTable,
     roundShare,
     same,
+    sameFinding,
     samePoints,
     scratch,
     showHead,
@@ -556,6 +558,20 @@ if (write()) {
             },
             WIDE,
         ));
+
+    await test('of each bundled model, the engine tells the finding of the command line', async () => {
+        for (const [model, [text, ...source]] of Object.entries(TEXT_OF_MODEL)) {
+            if (model === 'life-cross') continue; // not for live pages: it does not write its text
+            const file = join(scratch, 'finding.html');
+            const words = ['-m', model, '-s', text, ...source];
+            execFileSync(attn, ['page', '-q', '--live', ...words, '-o', file]);
+            await withPage(file, async (page) => {
+                await settled(page, source[1] ?? text);
+                yes(!(await page.innerText('#text-error')), model);
+                await sameFinding(page, ...words.slice(1));
+            }, WIDE);
+        }
+    });
 
     await test('an arrow of a translator is cut as by --edit', () => {
         const file = join(scratch, 'cut.html');

@@ -1,8 +1,11 @@
 // The head of a page, with what stands out in its text; the switch of its views; the second form of
 // the heads.
 import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import process from 'node:process';
 import {
+    TEXT_OF_MODEL,
     attn,
     attnJson,
     bars,
@@ -14,6 +17,7 @@ import {
     plain,
     roundShare,
     same,
+    sameFinding,
     scratch,
     test,
     withPage,
@@ -223,10 +227,22 @@ await test('the headline, its head and what the model would say are those of the
         });
 });
 
+const bundled = readdirSync(join(process.env.ROOT, 'models')).filter((name) =>
+    existsSync(join(process.env.ROOT, 'models', name, 'config.json')));
+
+await test('of each bundled model, a page tells the finding of the command line', async () => {
+    same(bundled.sort(), Object.keys(TEXT_OF_MODEL).sort());
+    for (const [model, words] of Object.entries(TEXT_OF_MODEL))
+        await withPage(writePage('-m', model, '-s', ...words), (page) => sameFinding(page, model, '-s', ...words));
+    // an arrow that changes the best guess, though not its probability
+    const book = ['-s', 'The book that the farmer forgot [MASK] the cabinets is clean.'];
+    await withPage(writePage('-m', 'cloze', ...book), (page) => sameFinding(page, 'cloze', ...book));
+});
+
 await test('a text without a finding says so, and its arcs are the mean of all heads', () => {
     const text = 'Once upon a time there was a little';
     return withPage(writePage(text), async (page) => {
-        yes((await page.innerText('#finding')).startsWith('No head picks out one word'), 'a finding');
+        yes((await page.innerText('#finding')).startsWith('No head stands out here. The arcs'), 'a finding');
         const { tensors } = json('-s', text);
         const rows = [0, 1].flatMap((layer) => tensors[`h.${layer}.weights`].map((one) => one.at(-1)));
         const means = rows[0].map((_, key) => rows.reduce((sum, row) => sum + row[key], 0) / rows.length);

@@ -310,8 +310,13 @@ static const struct words {
      "Also: \"first\" → \"short\" (1.3)."},
     {"tiny", "Once upon a time there was a little", NULL, NULL,
      "After \"le\" the model is not sure: its best guess is \"␣\" (0.3 %).\n"
-     "No head picks out one word that this needs: they look at the first token, at neighbours or "
-     "evenly."},
+     "No head stands out here."},
+    {"tiny", "The cat sat on the mat because it was", NULL, NULL,
+     "After \"was\" the model says \"too\" (> 99.9 %).\n"
+     "No head looks more than usual at one word that this needs."},
+    {"tiny", "river lamp cake tree road fox river lamp cake tree road", NULL, NULL,
+     "After \"road\" the model is not sure: its best guess is \"fox\" (7 %).\n"
+     "Head 1.1 looks back at \"fox\" (39 %)."},
     {"roles", "The robot is broken. It is old.", NULL, NULL,
      "\"it\" looks back at \"robot\" (99 %): head 1.0.\n"
      "Also: \"is\" → \"robot\" (1.1), \"it\" → \"old\" (0.3)."},
@@ -320,6 +325,17 @@ static const struct words {
      "Head 1.2 looks back at \"keys\" (88 %).\n"
      "If [MASK] could not look at \"keys\", \"are\" would fall to 68 %: --knockout 6:2\n"
      "Also: [MASK] → \"cabinet\" (1.1)."},
+    {"cloze", "The lamp near the windows [MASK] broken.", NULL, NULL,
+     "For [MASK] the model says \"is\" (> 99.9 %).\n"
+     "Head 1.2 looks back at \"lamp\" (92 %).\n"
+     "The prediction does not need it: without it \"is\" has 95 %.\n"
+     "Also: [MASK] → \"windows\" (1.1)."},
+    {"cloze", "The book that the farmer forgot [MASK] the cabinets is clean.", NULL, NULL,
+     "For [MASK] the model says \"behind\" (19 %).\n"
+     "Head 1.3 looks back at \"farmer\" (86 %).\n"
+     "If [MASK] could not look at \"farmer\", the model would say \"beside\" (19 %): --knockout "
+     "7:5\n"
+     "Also: [MASK] → \"cabinets\" (0.2)."},
     {"translate", "<s> le petit chat noir dort", "the small black cat sleeps", NULL,
      "To write \"noir\" the model looks at \"black\" (97 %): head 0.0.\n"
      "If it could not look at \"black\", it would write \"dort\" (99.8 %): --edit "
