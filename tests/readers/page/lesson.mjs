@@ -61,7 +61,7 @@ await test('every step has the text of the command `lesson`', () =>
             await page.selectOption('#sentence', String(step - 1));
             const text = said(step > lines.length ? 'scale' : String(step));
             const parts = await page.$$eval('.told > p', (all) => all.map((p) => p.innerText));
-            same(all[step - 1], await page.locator('.command code').innerText());
+            same(all[step - 1], await page.locator('.told .command code').innerText());
             for (const part of parts.filter((one) => !one.includes('attn-cli ')))
                 yes(text.replace(/\s+/g, ' ').includes(part.replace(/\s+/g, ' ')), part);
         }
@@ -149,11 +149,11 @@ await test('buttons and keys lead to the next and the previous step', () =>
         same(0, await page.locator('#lesson-before').count());
     }));
 
-// Open Motion in a step that has it.
+// Open Motion in a step that has it; it stays open from step to step.
 async function watch(page) {
     const fold = page.locator('.moves > summary');
     if (!(await fold.count())) return;
-    await fold.click();
+    if (!(await page.locator('.moves[open]').count())) await fold.click();
     await page.locator('.moves #play').waitFor();
 }
 
