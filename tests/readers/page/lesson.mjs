@@ -39,7 +39,7 @@ function tensorsOf(line) {
 // The numbers of a tensor and head by a name such as "weights 0.1".
 function numbersOf(tensors, name) {
     const [tensor, place] = name.replace('scores after the mask', 'masked')
-        .replace(/ L(\d+)/, ' $1').replace('·KV', '.kv').replace('·H', '.').split(' ');
+        .replace(/ L(\d+)/, ' $1').replace('KV', '.kv').replace('H', '.').split(' ');
     const [layer, head] = place ? place.split('.') : [];
     const found = tensors[layer ? `h.${layer}.${tensor}` : tensor] || tensors[`h.0.${tensor}`];
     const isOfHeads = head || Array.isArray(found[0][0]); // unnamed: a model with one head
