@@ -43,7 +43,7 @@ async function englishOf(page) {
         return found;
     });
     const chips = (await page.locator('.chip').allTextContents()).concat('door', 'tree');
-    const isName = (word) => TENSORS.test(word) || /^L\d+(H|KV)\d+$/.test(word); // L0H1
+    const isName = (word) => TENSORS.test(word) || /^L\d+((H|KV)\d+|\.mlp)?$/.test(word); // L0H1
     const isEnglish = (word) => !chips.includes(word) && !NAMES.has(word) && !isName(word);
     return [...new Set(texts)].filter((text) => {
         const tokens = /下一个词元：\S+ → \S+|“[^”]*”|^\d+[:：] ?\S+|k − \S+的 k/g;
