@@ -39,7 +39,7 @@ function tensorsOf(line) {
 // The numbers of a tensor and head by a name such as "weights 0.1".
 function numbersOf(tensors, name) {
     const [tensor, place] = name.replace('scores after the mask', 'masked')
-        .replace(/ L(\d+)/, ' $1').replace('·KV', '.kv').replace('·H', '.').split(' ');
+        .replace(/ L(\d+)/, ' $1').replace('KV', '.kv').replace('H', '.').split(' ');
     const [layer, head] = place ? place.split('.') : [];
     const found = tensors[layer ? `h.${layer}.${tensor}` : tensor] || tensors[`h.0.${tensor}`];
     const isOfHeads = head || Array.isArray(found[0][0]); // unnamed: a model with one head
@@ -656,7 +656,7 @@ await test('a lesson in Chinese is in Chinese', async () => {
         same('zh', await page.getAttribute('html', 'lang'));
         for (let step = 0; step <= WALK; step++) {
             await page.selectOption('#sentence', String(step));
-            const isTerm = (text) => /^([a-z_0-9.]+( L\d+(·K?[HV]+\d+)?)?|L\d+·K?[HV]+\d+|Esc|GPT|\+ MLP|e\^\(… − max\))$/.test(text);
+            const isTerm = (text) => /^([a-z_0-9.]+( L\d+((H|KV)\d+)?)?|L\d+(H|KV)\d+|Esc|GPT|\+ MLP|e\^\(… − max\))$/.test(text);
             const isForeign = (text) => !/[\u4e00-\u9fff]/.test(text) && !isTerm(text);
             same([], (await wordsOf(page)).filter(isForeign), `step ${step + 1}`);
         }
