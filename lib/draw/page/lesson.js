@@ -2,7 +2,7 @@
 // discusses; a question, always in sight.
 
 const LESSON_PLACES = 4; // decimals, as in the texts
-const PICTURE_LETTERS = 15;
+const PICTURE_LETTERS = [15, 20]; // pixels, by the width of the picture
 const opened = {}; // the parts of a step that the reader has opened, by name
 // Letters for a projector, in shares of the height: the least, and those of a short text.
 const [LETTERS_LEAST, LETTERS_MOST] = [1 / 36, 1 / 24];
@@ -49,7 +49,7 @@ class LessonView {
     }
 
     // The first picture of the step, in letters of a size.
-    drawPicture(parent, width, size = PICTURE_LETTERS) {
+    drawPicture(parent, width, size = clamp(Math.round(width / 46), ...PICTURE_LETTERS)) {
         const facts = { width, size, height: window.innerHeight * 0.62 };
         const picture = pictureOf(Object.assign(Object.create(this), facts));
         if (picture) parent.append(picture);
@@ -165,7 +165,7 @@ class LessonView {
             const before = element('b', at && !isProjecting() ? '' : say('Look: '));
             page.append(element('p', [before, look], 'look'));
         }
-        if (lesson.also) page.append(element('p', withCommands(lesson.also), 'also'));
+        if (lesson.also) page.append(element('p', withCommands(say(lesson.also)), 'also'));
         if (lesson.line) page.append(commandLine(lesson.line));
     }
 

@@ -10,8 +10,9 @@ function pictureOf(step) {
         const [name, ...places] = words.split(':');
         return PICTURES[name](step, ...places.map(Number));
     });
-    return parts.length ? element('div', parts, 'picture',
-        { 'data-figure': 'picture', translate: 'no' }) : null;
+    const picture = element('div', parts, 'picture',
+        { 'data-figure': 'picture', translate: 'no', style: `--letters: ${step.size}px` });
+    return parts.length ? picture : null;
 }
 
 // The numbers of the first marked query in its head, as Motion has them.
@@ -154,7 +155,7 @@ const partsOfStream = ({ marks }) => marks
 
 // The rows and numbers of a column in a table of explain, but for the sum, its last row.
 function columnOfTable(step, section, name) {
-    const table = tableOf(step, section);
+    const table = workedTable(step, section);
     const columns = [...table.tHead.rows].at(-1).cells;
     const at = [...columns].findIndex(({ textContent }) => textContent === String(name));
     return [...table.tBodies[0].rows].map(({ cells }) =>
@@ -162,7 +163,7 @@ function columnOfTable(step, section, name) {
 }
 
 // The last table of a section of explain, which has its results; without a number, of the only one.
-function tableOf({ texts }, section) {
+function workedTable({ texts }, section) {
     const made = new DOMParser().parseFromString(texts.arithmetic, 'text/html');
     const numberOf = (title) => parseInt(title.textContent, 10);
     const titles = [...made.querySelectorAll('h2')];
@@ -174,7 +175,7 @@ function tableOf({ texts }, section) {
 
 // How the largest weight grows with the length of vectors, without and with ÷ √d.
 function widthsPicture(step) {
-    const rows = [...tableOf(step).tBodies[0].rows].map(({ cells }) =>
+    const rows = [...workedTable(step).tBodies[0].rows].map(({ cells }) =>
         [0, 3, 4].map((at) => Number(cells[at].textContent)));
     const axis = { ...axisOf([1]), low: 0 };
     const head = ['without ÷ √d', 'with ÷ √d'].map((words) => headerCell(say(words), 'col'));
@@ -357,7 +358,7 @@ function planePicture(step) {
     const row = step.marks[0].row;
     const isKey = (one) => one.row === row && one.tensor.labels('column');
     const told = new Set(step.marks.filter(isKey).map(({ column }) => column));
-    const kindOf = (at) => (told.has(at) ? 'told' : '');
+    const kindOf = (at) => (told.has(at) ? 'named' : '');
     const obstacles = [];
     points.forEach((one, at) => {
         const foot = { x: one.x, y: 0 };
@@ -380,8 +381,9 @@ function planePicture(step) {
     });
     const [tipX, tipY] = place({ x: length, y: 0 });
     svg.append(shape('path', { class: 'tip', d: `M${tipX} ${tipY}l-10 -5v10z` }));
+    const isNarrow = width < 480; // a phone has room for the names of the marked keys alone
     const names = points.map((one, at) => ({ at: place(one), kind: kindOf(at),
-        words: `${one.label} ${places(one.raw)}` }));
+        words: `${one.label} ${places(one.raw)}` })).filter(({ kind }) => kind || !isNarrow);
     names.push({ at: [tipX, tipY], words: say('query of #', quoted(query)), kind: 'query' });
     const placed = [];
     for (const one of names.sort((a, b) => (b.kind > a.kind ? 1 : -1)))
@@ -449,7 +451,8 @@ function placeNames(svg, names, size) {
         if (first && Math.abs(aside - one.x) < 2 * size) one.x = aside;
         for (let other; (other = placed.find(meets));) one.y = other.y - other.high;
         placed.push({ ...one, high });
-        one.lines.forEach((line, at) => svg.append(shape('text', { x: one.x, class: 'arc-words',
+        const kind = `arc-words ${one.kind || ''}`;
+        one.lines.forEach((line, at) => svg.append(shape('text', { x: one.x, class: kind,
             y: one.y - (one.lines.length - 1 - at) * 1.2 * size, 'font-size': size }, line)));
     }
     return Math.min(0, ...placed.map(({ y, high }) => y - high));
@@ -481,16 +484,16 @@ function drawArcsOf(step, words, arrows, label) {
         const [pull, push] = isAbove ? [a - 1.33 * high, a - 1.33 * high]
             : [(start + end) / 2, (start + end) / 2];
         const width = 1.5 + 5 * one.share;
-        svg.append(shape('path', { class: `arc ${one.kind || ''}`, 'stroke-width': width,
-            d: `M${from.x} ${start}C${from.x} ${pull} ${to.x} ${push} ${to.x} ${end}` }));
         const back = isAbove || end > start ? -1 : 1; // from the tip to the shaft
+        svg.append(shape('path', { class: `arc ${one.kind || ''}`, 'stroke-width': width,
+            d: `M${from.x} ${start}C${from.x} ${pull} ${to.x} ${push} ${to.x} ${end + 9 * back}` }));
         svg.append(shape('path', { class: `head ${one.kind || ''}`,
             d: `M${to.x} ${end + 2}l-6 ${11 * back}h12z` }));
         const lines = isAbove ? one.words : [one.words.join(' ')];
         const half = Math.max(...lines.map((line) => textWidth(line, step.size))) / 2;
         const middle = (from.x + to.x) / 2 + (isAbove ? 0 : half + 8); // beside an arc across lines
         const x = clamp(middle, half, step.width - half);
-        names.push({ lines, x, half, y: isAbove ? a - high - 8 : pull + 0.3 * step.size });
+        names.push({ lines, x, half, kind: one.kind, y: isAbove ? a - high - 8 : pull + 0.3 * step.size });
     }
     const upper = placeNames(svg, names, step.size);
     svg.setAttribute('viewBox', `0 ${upper} ${step.width} ${height - upper}`);
@@ -537,7 +540,7 @@ function cutPicture(step, section, key) {
     const words = labelsOf(main.tensor, 'row');
     const arrow = ({ tensor, index, row, column }, share = tensor.at(index, row, column)) =>
         ({ row, column, share, words: [`${tensor.shownHead(index)} ${percent(share)}`] });
-    const cells = tableOf(step, section).tBodies[0].rows[key].cells;
+    const cells = workedTable(step, section).tBodies[0].rows[key].cells;
     const left = Number([...cells].filter((one) => /^[\d.]+$/.test(one.textContent)).at(-1)
         .textContent);
     const name = helper.tensor.shownHead(helper.index);
