@@ -49,7 +49,7 @@ function numbersOf(tensors, name) {
 // A page whose tables are open, in each step.
 const withTables = (file, body, options) =>
     withPage(file, async (page) => {
-        await page.click('.tables > summary');
+        for (const one of ['.tables', '.tries']) await page.click(`${one} > summary`);
         await body(page);
     }, options);
 
