@@ -187,7 +187,7 @@ class LessonView {
         page.append(list);
     }
 
-    // "weights L1·H2", without the head of a model that has one.
+    // "weights L1H2", without the head of a model that has one.
     nameOf(tensor, index) {
         const { layers, heads } = this.sentence.attention;
         if (tensor.tensor === 'masked' && this.sentence.attention.renormalise)
