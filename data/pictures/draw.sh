@@ -5,7 +5,7 @@ attn=$1
 here=$(dirname "$0")
 sentence='Life is short, eat dessert first'
 
-# A screenshot of the page, if Chromium is installed, with 1.5 pixels for each of CSS: letters stay
+# A screenshot of the page, if Chromium is installed, with 1.25 pixels for each of CSS: letters stay
 # sharp. The Chinese page needs a Chinese font, such as fonts-noto-cjk of Debian.
 page() { # NAME LANGUAGE OPTIONS...
     name=$1 language=$2
@@ -18,8 +18,8 @@ page() { # NAME LANGUAGE OPTIONS...
     "$attn" run "$@" -o "$folder/page.html"
     "$browser" --headless --no-sandbox --disable-gpu --disable-quic --no-first-run \
         --disable-background-networking --disable-component-update --disable-sync \
-        --hide-scrollbars --enable-features=OverlayScrollbar --window-size=1120,690 \
-        --force-device-scale-factor=1.5 \
+        --hide-scrollbars --enable-features=OverlayScrollbar --window-size=1120,688 \
+        --force-device-scale-factor=1.25 \
         --screenshot="$folder/page.png" "file://$folder/page.html#lang=$language" 2>/dev/null
     mv "$folder/page.png" "$here/$name.png"
     rm -r "$folder"
