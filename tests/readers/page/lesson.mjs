@@ -49,7 +49,7 @@ function numbersOf(tensors, name) {
 // A page whose tables are open, in each step.
 const withTables = (file, body, options) =>
     withPage(file, async (page) => {
-        await page.click('.tables > summary');
+        for (const one of ['.tables', '.tries']) await page.click(`${one} > summary`);
         await body(page);
     }, options);
 
@@ -267,7 +267,7 @@ await test('numbers of the first pictures are those of the models', () =>
         const four = (values) => values.map((value) => value.toFixed(4));
         const find = (line, name) => numbersOf(tensorsOf(line), name);
         const weights = find(lines[1], 'weights')[1];
-        const rows = await cells(1, '.picture tbody tr');
+        const rows = await cells(1, '.picture .bars-table tbody tr');
         rows.forEach((row, at) => yes(row.endsWith(weights[at].toFixed(4)), row));
         const adds = await cells(7);
         const [, , attention] = find(lines[7], 'attn_out L0')[2];
