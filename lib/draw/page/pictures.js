@@ -6,13 +6,30 @@ const places = (value) => (value === -Infinity ? '−∞' : minus(value.toFixed(
 // The pictures that a step names, such as "adds:9:2" or "plane+softmax"; null: none.
 function pictureOf(step) {
     const names = (step.lesson.picture || '').split('+').filter(Boolean);
-    const parts = names.flatMap((words) => {
-        const [name, ...places] = words.split(':');
-        return PICTURES[name](step, ...places.map(Number));
-    });
-    const picture = element('div', parts, 'picture',
+    if (!names.length) return null;
+    const picture = element('div', '', 'picture',
         { 'data-figure': 'picture', translate: 'no', style: `--letters: ${step.size}px` });
-    return parts.length ? picture : null;
+    const draw = (row) => {
+        const of = row === undefined ? step
+            : Object.assign(Object.create(step), { marks: [{ ...step.marks[0], row }] });
+        picture.replaceChildren(...names.map((words) => {
+            const [name, ...places] = words.split(':');
+            return element('div', PICTURES[name](of, ...places.map(Number)));
+        }));
+        if (OF_A_QUERY.test(names[0]) && !state.printing && !isProjecting())
+            picture.prepend(queryChoice(of, draw));
+    };
+    draw();
+    return picture;
+}
+
+const OF_A_QUERY = /^(plane|softmax|weighed)$/;
+
+// The words of the text as buttons, each of which shows itself as the query.
+function queryChoice({ marks: [mark] }, draw) {
+    const buttons = labelsOf(mark.tensor, 'row').map((word, row) =>
+        buttonFor(() => draw(row), element('bdi', word), '', { 'aria-pressed': row === mark.row }));
+    return element('div', [say('query'), element('span', buttons, 'segments')], 'choice');
 }
 
 // The numbers of the first marked query in its head, as Motion has them.
@@ -197,8 +214,9 @@ function widthsPicture(step) {
 // A table of weights; `hidden`: which cells are masked; `sums`: of the rows; null: not shown.
 function weightTable(title, words, rows, hidden, sums, keys = words) {
     const most = Math.max(1, ...rows.flat());
+    const short = (value) => places(value).replace(/^0\./, '.');
     const cell = (value, isHidden) => {
-        const td = element('td', isHidden ? '0' : places(value), isHidden ? 'hatched' : 'toned');
+        const td = element('td', isHidden ? '0' : short(value), isHidden ? 'hatched' : 'toned');
         td.style.setProperty('--tone', `${(62 * Math.max(value, 0)) / most}%`);
         return td;
     };
@@ -207,7 +225,7 @@ function weightTable(title, words, rows, hidden, sums, keys = words) {
     const body = rows.map((values, row) => element('tr', [
         headerCell(element('bdi', words[row]), 'row'),
         ...values.map((value, column) => cell(value, hidden(row, column))),
-        sums && element('td', places(sums[row]), 'total')]));
+        sums && element('td', short(sums[row]), 'total')]));
     return element('table', [element('caption', title),
         element('thead', element('tr', [element('td'), ...heads])), element('tbody', body)],
     'cells-table');
@@ -233,8 +251,9 @@ function vectorsPicture(step) {
     const tensors = ['q', 'k'].map((name) => namedTensor(step, name));
     const body = labelsOf(tensors[0], 'row').map((word, row) => element('tr', [
         headerCell(element('bdi', word), 'row'),
-        ...tensors.flatMap((tensor) => [...tensor.row(0, row)].map((value) => {
-            const td = element('td', places(value), 'toned');
+        ...tensors.flatMap((tensor, at) => [...tensor.row(0, row)].map((value, column) => {
+            const kind = value < 0 ? 'toned negative' : 'toned';
+            const td = element('td', places(value), at && !column ? `${kind} apart` : kind);
             td.style.setProperty('--tone', `${30 * Math.abs(value)}%`);
             return td;
         }))]));
@@ -291,7 +310,7 @@ function dividedPicture(step) {
         return weightTable(title, words, rows, isLater, sums);
     };
     return [element('div', [table(before, say('weights, masked, before the division')),
-        table(after, say('weights'))], 'pair')];
+        element('b', '→'), table(after, say('weights'))], 'pair')];
 }
 
 // The four heads as small maps, below the arcs of the marked cells.
@@ -323,13 +342,15 @@ function headsPicture(step) {
 // The numbers of a tensor as a grid that can be counted.
 function gridOfCells(tensor, index, name) {
     const most = Math.max(...tensor.matrix(index).map(Math.abs));
-    const cells = [...tensor.matrix(index)].map((value) => {
-        const one = element('i', '', 'toned', { title: places(value) });
-        one.style.setProperty('--tone', `${15 + (70 * Math.abs(value)) / most}%`);
-        return one;
-    });
+    const cells = labelsOf(tensor, 'row').flatMap((word, row) => [element('bdi', word),
+        ...[...tensor.row(index, row)].map((value) => {
+            const one = element('i', '', value < 0 ? 'toned negative' : 'toned',
+                { title: places(value) });
+            one.style.setProperty('--tone', `${15 + (70 * Math.abs(value)) / most}%`);
+            return one;
+        })]);
     const grid = element('span', cells, 'grid-cells');
-    grid.style.gridTemplateColumns = `repeat(${tensor.columnCount}, 22px)`;
+    grid.style.gridTemplateColumns = `auto repeat(${tensor.columnCount}, 34px)`;
     const words = `${name}: ${tensor.rowCount} × ${tensor.columnCount}`;
     return element('span', [grid, words], 'counted');
 }
@@ -398,7 +419,8 @@ function planePicture(step) {
     const room = Math.min(step.height, 0.5 * width) - 5 * size;
     const unit = Math.min((width - 2 * pad) / (highs[0] - lows[0]), room / (highs[1] - lows[1]));
     const flat = unit * (highs[1] - lows[1]);
-    const around = flat < 6 * size ? 4.5 * size : 2.5 * size; // for names above and below
+    const isFlat = flat < 6 * size; // names stand above each other
+    const around = !isFlat ? 2.5 * size : width > 480 ? 3.2 * size : 4.5 * size;
     const high = flat + 2 * around;
     const [left, top] = [(width - unit * (highs[0] - lows[0])) / 2, around];
     const place = ({ x, y }) => [left + unit * (x - lows[0]), top + unit * (highs[1] - y)];

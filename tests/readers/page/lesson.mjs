@@ -262,7 +262,7 @@ await test('numbers of the first pictures are those of the models', () =>
         const cells = async (step, selector = '.picture td') => {
             await page.selectOption('#sentence', String(step));
             return (await page.locator(selector).allTextContents()).map((text) =>
-                text.replace('−', '-'));
+                text.replace('−', '-').replace(/^\./, '0.'));
         };
         const four = (values) => values.map((value) => value.toFixed(4));
         const find = (line, name) => numbersOf(tensorsOf(line), name);
@@ -278,9 +278,25 @@ await test('numbers of the first pictures are those of the models', () =>
         await page.click('.picture .switch');
         const life = json('-m', 'life', LIFE.replace(',', ''), '--show', 'weights').tensors;
         const without = await page.locator('.picture td').allTextContents();
-        same(four(numbersOf(life, 'weights').flat()), without.filter((one) => one), 'without mask');
+        same(four(numbersOf(life, 'weights').flat()).map((one) => one.replace(/^0/, '')),
+            without.filter((one) => one), 'without mask');
         const sums = await cells(10, '.picture .total');
         same(['0.1772', '1.0000'], [sums[0], sums[6]]);
+    }));
+
+await test('another word as the query has its own scores and weights', () =>
+    withPage(path, async (page) => {
+        await page.selectOption('#sentence', '4'); // arrows, and a softmax
+        await page.click('.choice button >> text=dessert');
+        const life = json('-m', 'life', LIFE.replace(',', ''), '--show', 'scores,weights').tensors;
+        const rows = await page.locator('.bars-table tbody tr').allTextContents();
+        const [scores, weights] = ['scores', 'weights'].map((name) => numbersOf(life, name)[4]);
+        rows.forEach((row, at) => {
+            const text = row.replaceAll('−', '-');
+            yes(text.includes(scores[at].toFixed(4)), `${text}: ${scores[at]}`);
+            yes(text.endsWith(weights[at].toFixed(4)), `${text}: ${weights[at]}`);
+        });
+        yes((await page.textContent('.drawing')).includes('query of “dessert”'), 'another query');
     }));
 
 await test('names of pictures do not lie on each other, on a screen and on a phone', async () => {
