@@ -1,6 +1,6 @@
 # Print the links of Markdown files to files or headings that do not exist.
 #
-#     awk -f links.awk README.md data/guides/*.md       each file is read once, before any is checked
+#     awk -f links.awk README.md data/guides/*.md     reads all files before it checks a link
 #
 # A heading has the anchor that GitHub gives it: small letters, a hyphen for each space, no
 # punctuation, and -1 for the second of its name. So has `id="…"` in the text.

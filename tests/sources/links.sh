@@ -1,6 +1,6 @@
 #!/bin/sh
-# Check that each link of a Markdown file leads to a file and a heading that exist, and that what the
-# guides copy from `attn-cli help` is what it prints (`make guides` renews it).
+# Check that each link of a Markdown file leads to a file and a heading that exist, and that text
+# that guides copy from `attn-cli help` is up to date (`make guides` renews it).
 #
 #     sh tests/sources/links.sh [BUILD]
 set -u

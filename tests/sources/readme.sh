@@ -114,7 +114,9 @@ names_unwritten() { # LINE
 
 # Write the commands of a document to $scratch/commands, and add those that are not run, and lines
 # of left_over.txt that it lacks, to $scratch/left_over and $scratch/stale.
+# A guide of one line says where its text is now, and has no commands.
 divide() { # DOCUMENT
+    [ "$(wc -l <"$1")" -gt 1 ] || { : >"$scratch/commands" && return; }
     commands "$1" | awk -v document="$1" -v scratch="$scratch/" '
         FNR == NR && !/^    / { reason = $0 }
         FNR == NR && sub("^    " document ": ", "") { reasons[$0] = reason }
