@@ -5,6 +5,7 @@
 #include "base/names.h"
 #include "driver.h"
 #include "measure/attribution.h"
+#include "model/head_name.h"
 #include "model/features.h"
 #include "question_job.h"
 
@@ -102,7 +103,8 @@ int score_job_run(struct score_job *own, struct attribution *sum, struct job *jo
                   const struct group *group, struct facts *facts, struct err *err)
 {
     const struct score_plan *plan = &own->plan;
-    const char *head = job->item.options.attribute.head;
+    const struct resid_head *at = &plan->head;
+    char head[HEAD_NAME_BYTES];
     struct report *report = &job->report;
     struct arena *arena = group->arena;
     struct score_attribution found;
@@ -114,7 +116,7 @@ int score_job_run(struct score_job *own, struct attribution *sum, struct job *jo
     const struct tokenized *keys = report_keys(report, plan->head.branch);
     const long long query = tokenized_number(queries, plan->query);
     const long long key = tokenized_number(keys, plan->key);
-    facts_text(facts, "head", head);
+    facts_text(facts, "head", arena_format(arena, err, "%zu.%zu", at->layer, at->head));
     facts_integer(facts, "query", query);
     facts_integer(facts, "key", key);
     facts_float(facts, "score", found.score);
@@ -131,9 +133,10 @@ int score_job_run(struct score_job *own, struct attribution *sum, struct job *jo
             return -1;
     }
     facts_text(facts, "against", against.name);
-    report->about = arena_format(
-        arena, err, "score of head %s from %s (%lld) to %s (%lld)%s%s: %.4f", head,
-        queries->labels[plan->query].text, query, keys->labels[plan->key].text, key, against.about,
-        plan->corrupt ? ", less that of the corrupt text" : "", found.score);
+    report->about =
+        arena_format(arena, err, "score of %s from %s (%lld) to %s (%lld)%s%s: %.4f",
+                     head_name(head, at->layer, at->head), queries->labels[plan->query].text, query,
+                     keys->labels[plan->key].text, key, against.about,
+                     plan->corrupt ? ", less that of the corrupt text" : "", found.score);
     return report->about ? 0 : -1;
 }

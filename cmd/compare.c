@@ -103,8 +103,11 @@ static int open_first(struct compare_run *run, struct err *err)
     for (int branch = 0; branch < ATTENTION_BRANCHES; branch++)
         if (site_exists(config, SITE_OF(branch, SITE_WEIGHTS)))
             site_set_add(&run->selection.sites, SITE_OF(branch, SITE_WEIGHTS));
-    return err_if(selection_layers(&run->selection, select->layer, config, &first->arena, err) ||
-                  selection_heads(&run->selection, select->head, config, &first->arena, err));
+    const char *layers = select->layer, *heads = select->head;
+    return err_if(
+        selection_split_heads(&layers, &heads, stack_of(config, BRANCH_TEXT), &first->arena, err) ||
+        selection_layers(&run->selection, layers, config, &first->arena, err) ||
+        selection_heads(&run->selection, heads, config, &first->arena, err));
 }
 
 static bool are_same(const struct tokenized *a, const struct tokenized *b)

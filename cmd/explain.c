@@ -110,10 +110,11 @@ static int choose_head(struct explain_run *run, struct err *err)
     run->called = branch == BRANCH_SOURCE ? "source" : "text";
     enum site site = SITE_OF(run->request.branch, SITE_WEIGHTS);
     struct selection chosen = {.sites = SITE_SET(site)};
-    if (selection_layers(&chosen, options->select.layer ? options->select.layer : "0", config,
-                         &run->session.arena, err) ||
-        selection_heads(&chosen, options->select.head ? options->select.head : "0", config,
-                        &run->session.arena, err))
+    const char *layer = options->select.layer, *head = options->select.head;
+    struct arena *arena = &run->session.arena;
+    if (selection_split_heads(&layer, &head, stack_of(config, run->request.branch), arena, err) ||
+        selection_layers(&chosen, layer ? layer : "0", config, arena, err) ||
+        selection_heads(&chosen, head ? head : "0", config, arena, err))
         return -1;
     struct layers layers = selection_layers_of(&chosen, site);
     if (layers.count != 1)
@@ -167,7 +168,7 @@ static int choose_query(struct explain_run *run, struct err *err)
 /* Choose the key of --key: a token of the text that the head attends to, by default the first. */
 static int choose_key(struct explain_run *run, struct err *err)
 {
-    const char *name = run->options->explain.key;
+    const char *name = run->session.key;
     const struct tokenized *keys =
         run->request.branch == BRANCH_TEXT || run->request.branch == BRANCH_SOURCE
             ? run->text

@@ -136,6 +136,14 @@ static size_t layers_of(const struct config *config)
     return num_max(config->n_layer, stack_of(config, BRANCH_SOURCE)->layers);
 }
 
+/* Mark a head of a layer. In differential attention, two heads make one context: mark both. */
+static void mark_head(bool *layer, size_t head, size_t heads, const struct config *config)
+{
+    layer[head] = true;
+    if (config->differs)
+        layer[(head + heads / 2) % heads] = true;
+}
+
 static int parse_explain(struct page_state *own, const struct config *config, struct arena *arena,
                          struct err *err)
 {
@@ -149,19 +157,17 @@ static int parse_explain(struct page_state *own, const struct config *config, st
     if (!list || strcmp(list, "none") == 0)
         return 0;
     for (; list; list = list_next(list)) {
-        size_t size = strcspn(list, ","), layer = 0, head = 0;
-        const char *dot = memchr(list, '.', size);
-        size_t before = dot ? (size_t)(dot - list) : size;
-        if (!dot || !selection_index(&layer, list, before, layers_of(config)) ||
-            !selection_index(&head, dot + 1, size - before - 1, heads))
+        size_t size = strcspn(list, ",");
+        struct head_range range;
+        if (!head_range_read(&range, list, size, layers_of(config), heads) || range.is_bare ||
+            range.of_keys)
             return err_usage(err,
-                             "--explain: expected all, none or LAYER.HEAD such as 0.1, with layers "
+                             "--explain: expected all, none or heads such as L0H1, with layers "
                              "below %zu and heads below %zu, found '%.*s'",
                              layers_of(config), heads, (int)size, list);
-        own->explains[layer * heads + head] = true;
-        /* in differential attention, two heads make one context: explain both */
-        if (config->differs)
-            own->explains[layer * heads + (head + heads / 2) % heads] = true;
+        for (ptrdiff_t layer = range.layers[0]; layer <= range.layers[1]; layer++)
+            for (ptrdiff_t head = range.heads[0]; head <= range.heads[1]; head++)
+                mark_head(own->explains + (size_t)layer * heads, (size_t)head, heads, config);
     }
     return 0;
 }

@@ -7,6 +7,7 @@
 #include "command.h"
 #include "driver.h"
 #include "measure/patching.h"
+#include "model/head_name.h"
 #include "model/points.h"
 #include "question_job.h"
 #include "say.h"
@@ -236,27 +237,24 @@ static int parse_estimate(struct patching_plan *plan, const struct options *opti
                   (plan->steps > 1 && options_exclude(options, "steps", "with", err)));
 }
 
-/* Read a list of heads to patch, such as `26.0,27.8`. */
+/* Read a list of heads to patch, such as `L26H0,L27H8`. */
 static int parse_heads(struct patching_plan *plan, const char *option, const char *list,
                        size_t size, struct arena *arena, struct err *err)
 {
     const struct config *config = &plan->viewer->model.config;
     struct stack text = *stack_of(config, BRANCH_TEXT);
     text.heads = site_heads(config, patch_overs[plan->over].site, 0);
-    struct layer_head *heads = arena_alloc(arena, size + 1, sizeof *heads, err);
-    for (const char *at = list, *end = list + size; heads && at <= end; at++) {
-        struct layer_head *head = &heads[plan->head_count++];
-        size_t item = num_min(strcspn(at, ","), (size_t)(end - at));
-        if (selection_layer_head(head, option, at, item, &text, err))
-            return -1;
-        for (const struct layer_head *one = heads; one < head; one++)
-            if (one->layer == head->layer && one->head == head->head)
-                return err_usage(err, "%s: expected different heads, found '%.*s' twice", option,
-                                 (int)item, at);
-        at += item;
-    }
+    struct layer_head *heads = NULL;
+    char name[HEAD_NAME_BYTES];
+    if (selection_layer_heads(&heads, &plan->head_count, option, list, size, &text, arena, err))
+        return -1;
+    for (const struct layer_head *one = heads; one < heads + plan->head_count; one++)
+        for (const struct layer_head *other = heads; other < one; other++)
+            if (one->layer == other->layer && one->head == other->head)
+                return err_usage(err, "%s: expected different heads, found %s twice", option,
+                                 head_name(name, one->layer, one->head));
     plan->heads = heads;
-    return heads ? 0 : -1;
+    return 0;
 }
 
 static int parse_joint(struct patching_plan *plan, const struct options *options,
@@ -278,7 +276,7 @@ static int parse_joint(struct patching_plan *plan, const struct options *options
     return parse_heads(plan, "--joint", list, strlen(list), arena, err);
 }
 
-/* Read a list of receiving heads, such as `10.0,10.7.q`. A head without a letter (q, k or v) gets
+/* Read a list of receiving heads, such as `L10H0,L10H7.q`. A head without a letter (q, k or v) gets
  * the letter of the next head that has one. Keys and values are received by the key/value head: a
  * note names the other heads that use it. */
 static int parse_receivers(struct patching_plan *plan, const char *list, bool notes,
@@ -288,7 +286,7 @@ static int parse_receivers(struct patching_plan *plan, const char *list, bool no
     const struct config *config = &plan->viewer->model.config;
     struct patch_receiver *receivers = arena_alloc(arena, strlen(list), sizeof *receivers, err);
     size_t named = 0;
-    char heads[SHEET_NAME_BYTES];
+    char heads[SHEET_NAME_BYTES], name[HEAD_NAME_BYTES], kv_name[HEAD_NAME_BYTES];
     for (const char *at = list; receivers && at; at = list_next(at)) {
         struct patch_receiver *receiver = &receivers[plan->receiver_count++];
         size_t size = strcspn(at, ","), part = 0;
@@ -310,16 +308,16 @@ static int parse_receivers(struct patching_plan *plan, const char *list, bool no
             continue;
         at->head = kv_head_of(rule, head);
         if (notes)
-            print_note(
-                "--path: %s of head %zu.%zu is kv_head %zu, shared by %s: all of them receive",
-                site_name(receivers[i].site), at->layer, head, at->head,
-                heads_sharing(heads, (int)at->layer, at->head, shared_by));
+            print_note("--path: %s of %s is %s, shared by %s: all of them receive",
+                       site_name(receivers[i].site), head_name(name, at->layer, head),
+                       kv_head_name(kv_name, at->layer, at->head),
+                       heads_sharing(heads, (int)at->layer, at->head, shared_by));
     }
     return receivers ? 0 : -1;
 }
 
-/* Read the senders and receivers of --path: `9.6:10.0.q` or `9.6,9.9:logits`. Without senders, as
- * in `:10.0,10.7.q`, the senders are the heads of --joint or, by default, all heads. */
+/* Read the senders and receivers of --path: `L9H6:L10H0.q` or `L9H6,L9H9:logits`. Without senders,
+ * as in `:L10H0,L10H7.q`, the senders are the heads of --joint or, by default, all heads. */
 static int parse_path(struct patching_plan *plan, const struct options *options, bool notes,
                       struct arena *arena, struct err *err)
 {
@@ -335,7 +333,7 @@ static int parse_path(struct patching_plan *plan, const struct options *options,
     if (!from[size] || (!to_logits && !ends))
         return err_usage(err,
                          "--path: expected FROM:TO, where TO is logits or ends with .q, .k or .v, "
-                         "such as 9.6:logits or 9.6:10.0.q, found '%s'",
+                         "such as L9H6:logits or L9H6:L10H0.q, found '%s'",
                          from);
     if (size && plan->joint)
         return err_usage(err, "--joint and --path FROM:TO cannot be combined: both name senders; "

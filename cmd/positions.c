@@ -1,7 +1,8 @@
 /* positions.c: positions by name. @verb is the column `verb` of the item, which contains indices,
  * or a word or phrase that occurs once in the text (are/2: the second `are`). Without such a
  * column, or if it is a column of --regions, @verb is the region `verb`; otherwise it is the word
- * `verb` of the text. In --query and --key, `verb` is a token or a word that occurs once. */
+ * `verb` of the text. Without @, `verb` is a token or a word that occurs once, and are/2 the second
+ * `are`. */
 #include <string.h>
 
 #include "base/names.h"
@@ -20,6 +21,7 @@ struct scope {
     const char *option; /* the option's name in messages */
     bool one;           /* a name of several tokens means the last of its tokens */
     bool plain;         /* the name has no @ before it */
+    bool all;           /* the option also accepts `all` */
     struct arena *arena;
     struct err *err;
 };
@@ -83,8 +85,8 @@ static int refuse_word(const struct scope *scope, const char *column, const char
     names_guess(guess, name);
     if (scope->plain)
         return err_set(scope->err,
-                       "%s: expected positions, all, or a token of the text, found '%.*s'%s",
-                       scope->option, (int)size, word, guess);
+                       "%s: expected positions%s or a token of the text, found '%.*s'%s",
+                       scope->option, scope->all ? ", all," : "", (int)size, word, guess);
     return column
                ? err_set(scope->err, "%s: column '%s': expected a word of the text, found '%.*s'%s",
                          scope->option, column, (int)size, word, guess)
@@ -128,8 +130,8 @@ static int find_word(struct word_span *found, const struct scope *scope, const c
         failed = err_set(scope->err,
                          "%s: expected a word that occurs once, found '%.*s' at %s: '%s%.*s/2' is "
                          "the second",
-                         scope->option, (int)size, word, places.bytes, column ? "" : "@", (int)size,
-                         word);
+                         scope->option, (int)size, word, places.bytes,
+                         column || scope->plain ? "" : "@", (int)size, word);
     buf_release(&places);
     return failed;
 }
@@ -255,8 +257,19 @@ static size_t name_size(const char *name, const struct item *item)
     return size;
 }
 
-/* Replace words and tokens in a list by positions: `it`, or `8:it`, which is token 8 if its text is
- * `it`. Positions, `all` and @NAME stay as they are. */
+/* Find `the/2`, the second `the`. Returns 1 if a word does not end in a slash and a number, or if
+ * the text lacks what is before the slash. */
+static int find_nth_word(struct word_span *span, const struct scope *scope, const char *word)
+{
+    const char *slash = strrchr(word, '/');
+    long long nth = 0;
+    if (!slash || slash == word || !num_parse_part(slash + 1, strlen(slash + 1), 1, 1 << 20, &nth))
+        return 1;
+    return find_word(span, scope, NULL, word, (size_t)(slash - word), (size_t)nth);
+}
+
+/* Replace words and tokens in a list by positions: `it`, the second `it` (`it/2`), or `8:it`, which
+ * is token 8 if its text is `it`. Positions, `all` and @NAME stay as they are. */
 static int resolve_words(const char **value, const struct scope *scope)
 {
     struct buf out = {0};
@@ -289,6 +302,8 @@ static int resolve_words(const char **value, const struct scope *scope)
             span = (struct word_span){match.index - scope->text->words_before, 1};
             failed = 0;
         }
+        if (failed > 0)
+            failed = find_nth_word(&span, scope, word);
         if (failed > 0)
             refuse_word(scope, NULL, word, size);
         if (failed)
@@ -447,10 +462,13 @@ static int list_to_tokens(const char **value, const struct scope *scope)
 const char *positions_tokens(void *context, bool of_source, const char *position, size_t size)
 {
     const struct item_positions *own = context;
-    const struct scope scope = {
-        own->item, &own->texts[of_source], own->option, false, false, own->arena, own->err};
+    struct scope scope = {
+        own->item, &own->texts[of_source], own->option, false, true, false, own->arena, own->err};
     const char *value = arena_text(own->arena, position, size, own->err);
-    if (!value || resolve(&value, &scope) || !(scope.text->words || scope.text->words_before))
+    if (!value || resolve_words(&value, &scope))
+        return NULL;
+    scope.plain = false;
+    if (resolve(&value, &scope) || !(scope.text->words || scope.text->words_before))
         return value;
     return list_to_tokens(&value, &scope) ? NULL : value;
 }
@@ -483,6 +501,31 @@ static int resolve_key(const char **value, struct scope scope)
     return err_if(!*value);
 }
 
+/* Replace words in --query and --key of `explain` by positions, unless they are tokens: `explain`
+ * itself finds tokens, of equal ones the first. */
+static int resolve_explain(struct options *options, const struct item_positions *own,
+                           const struct viewer *viewer)
+{
+    const char *part = options->explain.part;
+    const bool of_source = part && has_encoder(&viewer->model.config) && strcmp(part, "self") != 0;
+    const bool is_encoder = of_source && strcmp(part, "encoder") == 0;
+    const char **values[] = {&options->explain.token, &options->explain.key};
+    struct token_match match;
+    for (size_t i = 0; i < 2; i++) {
+        const struct tokenized *text = &own->texts[i ? of_source : is_encoder];
+        struct scope scope = {own->item,  text,    i ? "--key" : "--query", true, true, i == 0,
+                              own->arena, own->err};
+        if (!*values[i] || tokenized_find_token(&match, text, *values[i]))
+            continue;
+        if (resolve_words(values[i], &scope))
+            return -1;
+        scope.plain = false;
+        if (resolve(values[i], &scope))
+            return -1;
+    }
+    return 0;
+}
+
 int positions_resolve(struct item_positions *own, struct item *item, struct text_with_source *pair,
                       const struct viewer *viewer, struct arena *arena, struct err *err)
 {
@@ -497,9 +540,9 @@ int positions_resolve(struct item_positions *own, struct item *item, struct text
                             arena, err))
             return -1;
     struct scope scopes[] = {
-        {item, own->texts, "--query", false, true, arena, err},
-        {item, &own->texts[1], "--key", false, true, arena, err},
-        {item, text, "--query", true, true, arena, err},
+        {item, own->texts, "--query", false, true, true, arena, err},
+        {item, &own->texts[1], "--key", false, true, true, arena, err},
+        {item, text, "--query", true, true, true, arena, err},
     };
     const char **values[] = {&select->query, &select->key, &options->attribute.position};
     for (size_t i = 0; i < 2 && select->mean; i++) {
@@ -524,10 +567,9 @@ int positions_resolve(struct item_positions *own, struct item *item, struct text
         !(*key = arena_format(arena, err, "%s:%s", *key, against)))
         return -1;
     bool of_source = part && strcmp(part, "self") != 0;
-    if (resolve_key(
-            key, (struct scope){item, of_source ? keys : text, "--key", true, true, arena, err}) ||
-        resolve(&options->explain.token,
-                &(struct scope){item, text, "--query", true, false, arena, err}) ||
+    if (resolve_key(key, (struct scope){item, of_source ? keys : text, "--key", true, true, true,
+                                        arena, err}) ||
+        resolve_explain(options, own, viewer) ||
         (options->score.continuations.count &&
          name_continuations(item, viewer->mask < 0, arena, err)))
         return -1;

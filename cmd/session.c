@@ -509,6 +509,7 @@ struct text_with_source *session_read_items(struct session *session, const struc
         }
         session->viewer.edits = pairs[i].edits;
         session->token = item.options.explain.token;
+        session->key = item.options.explain.key;
         dropped_add(&dropped, &pairs[i].text, i);
         /* count a --source, which is the same for all items, once */
         if (i == 0 || item.fields[ITEM_SOURCE])

@@ -80,8 +80,9 @@ struct session {
     struct edit_store *store; /* values of edits, shared by the settings of a sweep; NULL: not
                                * shared */
     bool adds_beginning;      /* --special auto found a token to put before texts */
-    /* value of explain's --query, in which @NAME is replaced by a position of the text read last */
-    const char *token;
+    /* values of --query and --key of explain, in which words and @NAME are replaced by positions of
+     * the text read last, unless they are tokens */
+    const char *token, *key;
     struct arena arena;
 };
 

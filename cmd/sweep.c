@@ -33,14 +33,15 @@ static int add_value(struct texts *values, const char *value, struct arena *aren
     return texts_add(values, value, arena, err);
 }
 
-/* Add a value, or each number of a range such as `3-7`. With `of_heads`, `23.0-8` is a range of the
- * heads of a layer, and `=mean` may follow a range. */
+/* Add a value, or each number of a range such as `3-7`. With `of_heads`, `L23H0-8` and `23.0-8` are
+ * ranges of the heads of a layer, `L3-7` is a range of layers, and `=mean` may follow a range. */
 static int add_values(struct texts *values, const char *value, bool of_heads, struct arena *arena,
                       struct err *err)
 {
     static const char digits[] = "0123456789";
-    const char *dot = of_heads ? strchr(value, '.') : NULL;
-    const char *from = dot ? dot + 1 : value;
+    const char *sign = of_heads ? strpbrk(value, ".Hh") : NULL;
+    const bool of_layers = of_heads && (*value == 'L' || *value == 'l');
+    const char *from = sign ? sign + 1 : value + of_layers;
     size_t size = strspn(from, digits);
     const char *to = from + size + (from[size] == '-');
     size_t to_size = strspn(to, digits);

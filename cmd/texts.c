@@ -76,14 +76,14 @@ static int keep_maps(struct selection *selection, const char *layers, const stru
     return 0;
 }
 
-/* Read a list of heads in --head, such as 17.4,20.0, in this order. Set `*layers` to the list of
+/* Read a list of heads in --head, such as L17H4,L20H0, in this order. Set `*layers` to the list of
  * their layers, and `*heads` to the list of their numbers. */
 static int list_heads(struct derivation *how, const char **layers, const char **heads,
                       const struct driver *driver, struct arena *arena, struct err *err)
 {
     const struct config *config = &driver->session.viewer.model.config;
     const struct format *format = driver->output.format;
-    struct layer_head *items = arena_alloc(arena, strlen(*heads), sizeof *items, err);
+    struct layer_head *items = NULL;
     struct buf lists[2] = {{0}, {0}};
     if (options_exclude(driver->session.options, "head", "layer", err))
         return err_append(err, ", if heads are named with their layers");
@@ -91,14 +91,12 @@ static int list_heads(struct derivation *how, const char **layers, const char **
         return err_usage(err, "--head '%s': expected --mean texts or none, found heads or layers",
                          *heads);
     how->joins_heads = format->keeps_shape;
-    for (const char *at = *heads; items && at && !err->kind; at = list_next(at)) {
-        struct layer_head *one = &items[how->head_count];
-        if (selection_layer_head(one, "--head", at, strcspn(at, ","), stack_of(config, BRANCH_TEXT),
-                                 err))
-            break;
-        how->head_count++;
-        buf_format(&lists[0], "%s%zu", lists[0].size ? "," : "", one->layer);
-        buf_format(&lists[1], "%s%zu", lists[1].size ? "," : "", one->head);
+    if (selection_layer_heads(&items, &how->head_count, "--head", *heads, strlen(*heads),
+                              stack_of(config, BRANCH_TEXT), arena, err))
+        return -1;
+    for (size_t i = 0; i < how->head_count; i++) {
+        buf_format(&lists[0], "%s%zu", i ? "," : "", items[i].layer);
+        buf_format(&lists[1], "%s%zu", i ? "," : "", items[i].head);
     }
     how->heads = items;
     *layers = buf_keep(&lists[0], arena, err);
@@ -168,7 +166,8 @@ int request_make(struct request *request, struct driver *driver, struct err *err
                         : how->mean_of_layers || !format->for_people ? "all"
                                                                      : NULL;
     const char *head = options->head;
-    if (head && strchr(head, '.') && list_heads(how, &layer, &head, driver, &session->arena, err))
+    if (head && head_list_names_layers(head) &&
+        list_heads(how, &layer, &head, driver, &session->arena, err))
         return -1;
     if (selection_sites(selection, show, config, err))
         return -1;

@@ -10,6 +10,7 @@
 #include "format/dump.h"
 #include "format/json.h"
 #include "measure/head_scores.h"
+#include "model/head_name.h"
 #include "model/layer.h"
 #include "output.h"
 #include "sweep.h"
@@ -267,14 +268,15 @@ static int make_text(struct tokenized *sentence, struct weights_file *file)
 static int check_numbers(struct weights_file *file)
 {
     const size_t tokens = file->tokens, maps = file->layers * file->heads;
+    char name[HEAD_NAME_BYTES];
     file->causal = true;
     for (size_t i = 0; i < maps * tokens * tokens; i++) {
         const float x = file->numbers[i];
         if (!(x >= -1e-3f && x <= 1.001f))
-            return err_set(file->err,
-                           "'%s': expected weights from 0 to 1, found %g in layer %zu, head %zu",
-                           file->path, (double)x, i / tokens / tokens / file->heads,
-                           i / tokens / tokens % file->heads);
+            return err_set(file->err, "'%s': expected weights from 0 to 1, found %g in %s",
+                           file->path, (double)x,
+                           head_name(name, i / tokens / tokens / file->heads,
+                                     i / tokens / tokens % file->heads));
         file->causal = file->causal && (x == 0 || i % tokens <= i / tokens % tokens);
     }
     return 0;
@@ -302,9 +304,11 @@ static int make_report(struct report *report, struct weights_file *file,
     struct selection selection = {0};
     const char *slash = strrchr(file->path, '/');
     const size_t size = file->tokens * file->tokens;
+    const char *layers = select->layer, *heads = select->head;
     site_set_add(&selection.sites, SITE_WEIGHTS);
-    if (selection_layers(&selection, select->layer, config, arena, file->err) ||
-        selection_heads(&selection, select->head, config, arena, file->err))
+    if (selection_split_heads(&layers, &heads, stack_of(config, BRANCH_TEXT), arena, file->err) ||
+        selection_layers(&selection, layers, config, arena, file->err) ||
+        selection_heads(&selection, heads, config, arena, file->err))
         return -1;
     *report = (struct report){.model = slash ? slash + 1 : file->path,
                               .layers = selection.layers,

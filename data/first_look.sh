@@ -18,7 +18,7 @@ look() { # TENSOR: without its titles and blank lines
         --color "$color" | grep .
 }
 
-printf '"%s": layer 0, head 1 of the model tiny (␣: blank)\n' "$sentence"
+printf '"%s": head L0H1 of the model tiny (␣: blank)\n' "$sentence"
 echo 'Attention weights: each token (row) attends to the one before it, except ␣first.'
 look weights | sed 1,2d
 look context | sed -e 1,2d \

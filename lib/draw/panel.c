@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "model/head_name.h"
 
 static const double CAP = 0.36; /* half the height of a capital, relative to the font size */
 
@@ -374,12 +375,12 @@ struct spot {
     const struct sheet *sheet; /* sheet of the panel; in an overlay, of the first head */
 };
 
-/* Draw the label of a panel, such as "(a)", and, if there are several panels, "layer 3" or "head
- * 1", above any column labels. If each head has its own range, also draw the largest magnitude. */
+/* Draw the label of a panel, such as "(a)", and, if there are several panels, "layer 3" or "L0H1",
+ * above any column labels. If each head has its own range, also draw the largest magnitude. */
 static void draw_name(const struct section *section, const struct spot *spot, size_t index,
                       struct canvas *canvas)
 {
-    char name[NAME_BYTES];
+    char name[NAME_BYTES], head[HEAD_NAME_BYTES];
     const struct font font = section_font(section, TYPE_NAME, 0x111111);
     bool printed = section_is_printed(section);
     bool labelled = spot->row == 0 && section->kind == KIND_MATRIX;
@@ -392,15 +393,13 @@ static void draw_name(const struct section *section, const struct spot *spot, si
     bool heads = section->what.layers == 1 && section->tracks == 1;
     int number = heads ? spot->sheet->head : spot->sheet->layer;
     const char *language = section->style->language;
-    const char *word = say(language, heads ? sheet_head_word(spot->sheet) : "layer");
     double limit = section->panel_width - NAME_GAP;
-    int size = snprintf(name, NAME_BYTES, "%s %d", word, number);
-    if (section->what.listed)
-        size = snprintf(name, NAME_BYTES, "%s %d %s %d", word, number,
-                        say(language, sheet_head_word(spot->sheet)), spot->sheet->head);
-    if (letters_width(name, font.size) > limit)
-        size = section->what.listed ? snprintf(name, NAME_BYTES, "%d.%d", number, spot->sheet->head)
-                                    : snprintf(name, NAME_BYTES, "%d", number);
+    bool named = heads || section->what.listed;
+    int size = named
+                   ? snprintf(name, NAME_BYTES, "%s", sheet_head_name(head, spot->sheet, language))
+                   : snprintf(name, NAME_BYTES, "%s %d", say(language, "layer"), number);
+    if (letters_width(name, font.size) > limit && !section->what.listed)
+        size = snprintf(name, NAME_BYTES, "%d", number);
     struct extent extent = extent_of_sheet(spot->sheet);
     if (section->style->range == RANGE_HEAD && section->tracks == 1 && size > 0)
         snprintf(name + size, (size_t)(NAME_BYTES - size), say(language, " · up to %.2g"),

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "model/head_name.h"
 
 /* --- fonts ------------------------------------------------------------------------------------ */
 
@@ -275,6 +276,12 @@ struct bars {
     double pitch, thick;
 };
 
+/* True if a section shows one head of each layer, or tensors without heads. */
+static bool has_one_head(const struct section *section)
+{
+    return section->what.heads == 1 && !section->what.listed;
+}
+
 static int fit_bars(struct section *section, struct arena *arena, struct err *err)
 {
     const struct figure_form *form = &section->style->form;
@@ -293,12 +300,11 @@ static int fit_bars(struct section *section, struct arena *arena, struct err *er
     for (size_t i = 0; i < count; i++) {
         struct buf text = {0};
         struct strong_cell cell = bars->strongest.cells[i];
-        /* the subtitle shows the sheet's name, and the layer or head if there is only one */
+        /* the subtitle shows the sheet's name, and the head, or else the layer, if there is only
+         * one */
         cell.sheet.name = "";
-        if (section->what.layers == 1)
-            cell.sheet.layer = -1;
-        if (section->what.heads == 1 && !section->what.listed)
-            cell.sheet.head = -1;
+        if (section->what.layers == 1 && has_one_head(section))
+            cell.sheet.layer = cell.sheet.head = -1;
         strong_cell_name(&text, &cell);
         bars->names[i] = buf_keep(&text, arena, err);
         if (!bars->names[i])
@@ -495,13 +501,12 @@ static void draw_legend(const struct section *section, struct canvas *canvas, st
     size_t across = legend_across(section, &count, &pitch);
     bool curves = section->kind == KIND_CURVES;
     for (size_t i = 0; i < count; i++) {
-        char head[NUMBER_BYTES];
+        char head[HEAD_NAME_BYTES];
         double x = corner.x + pitch * (double)(i % across);
         double y = corner.y + section_line(section, TYPE_NUMBER) * (double)(i / across);
         const char *name = curves ? section->what.sheets->columns.labels[i].text : head;
         if (!curves)
-            snprintf(head, sizeof head, say(section->style->language, "head %d"),
-                     section->what.sheets[i].head);
+            sheet_head_name(head, &section->what.sheets[i], section->style->language);
         canvas->rect(canvas, (struct box){x, y, mark, mark}, palette_line(i, count));
         canvas->text(canvas, (struct point){x + mark + 3, y + mark - 0.5}, name, &font);
     }
@@ -626,14 +631,18 @@ static void describe(struct buf *text, const struct section *section)
     const struct sheet *sheet = section->what.sheets;
     bool matrix = section->kind == KIND_MATRIX;
     const char *language = section->style->language;
+    char name[HEAD_NAME_BYTES];
     buf_text(text, section->what.attention ? say(language, section->what.attention)
                    : sheet->display.title  ? say(language, sheet->display.title)
                                            : sheet->name);
     if (style_is_untitled(section->style) || section->kind == KIND_CURVES)
         return;
-    if (section->what.layers == 1 && sheet->layer >= 0)
+    const bool one_head = has_one_head(section) && sheet->head >= 0;
+    if (section->what.layers == 1 && sheet->layer >= 0 && !(one_head && sheet_names_head(sheet)))
         buf_format(text, say(language, " · layer %d"), sheet->layer);
-    if (section->what.heads == 1 && !section->what.listed && sheet->head >= 0)
+    if (one_head && section->what.layers == 1)
+        buf_format(text, " · %s", sheet_head_name(name, sheet, language));
+    else if (one_head)
         buf_format(text, " · %s %d", say(language, sheet_head_word(sheet)), sheet->head);
     sheet_add_sharing(text, sheet, section->what.layers * section->what.heads, language);
     if (sheet->mean_of_layers)

@@ -68,11 +68,22 @@ static struct edit_piece next_piece(const char **at, const char *end)
 
 /* --- positions -------------------------------------------------------------------------------- */
 
+static int append_range(const struct edit_reader *reader, struct edit_indices *indices,
+                        struct edit_range range)
+{
+    struct edit_range *items = arena_grow(reader->list->arena, (void *)indices->items,
+                                          indices->count, sizeof *items, reader->err);
+    if (!items)
+        return -1;
+    items[indices->count++] = range;
+    indices->items = items;
+    return 0;
+}
+
 /* Add a range, `3`, `-1`, `0-2` or `1-`, to an axis; an axis of tokens also accepts `prompt`. */
 static int add_range(const struct edit_reader *reader, const struct edit_axis *axis,
                      struct edit_piece piece)
 {
-    struct edit_indices *indices = axis->indices;
     struct edit_range range = {0, 0};
     size_t count = axis->count;
     if (is_word(piece, "prompt") && !count)
@@ -88,23 +99,27 @@ static int add_range(const struct edit_reader *reader, const struct edit_axis *a
                          reader->words, axis->name, count - 1, count, count - 1, (int)piece.size,
                          piece.at, count);
     }
-    struct edit_range *items = arena_grow(reader->list->arena, (void *)indices->items,
-                                          indices->count, sizeof *items, reader->err);
-    if (!items)
-        return -1;
-    items[indices->count++] = range;
-    indices->items = items;
-    return 0;
+    return append_range(reader, axis->indices, range);
 }
 
-/* Add the positions of a piece, such as `0-2` or `@NAME`, to an axis. On an axis of tokens,
- * list->tokens_of says which tokens a `@NAME` (or, with list->of_rows, a number) means; if
- * tokens_of is NULL, a `@NAME` means token 0. */
+/* True if a piece is a position by name, such as `@NAME`, `cabinet` or `the/2`, not a number or a
+ * range. */
+static bool is_name(struct edit_piece piece)
+{
+    size_t digits = 0;
+    while (digits < piece.size && strchr("0123456789-", piece.at[digits]))
+        digits++;
+    return digits < piece.size && !(piece.size == 1 && *piece.at == '@');
+}
+
+/* Add the positions of a piece, such as `0-2`, `cabinet` or `@NAME`, to an axis. On an axis of
+ * tokens, list->tokens_of says which tokens a name (or, with list->of_rows, a number) means; if
+ * tokens_of is NULL, a name means token 0. */
 static int add_position(const struct edit_reader *reader, const struct edit_axis *axis,
                         struct edit_piece piece)
 {
     struct edit_list *list = reader->list;
-    bool is_named = piece.size > 1 && *piece.at == '@';
+    const bool is_named = is_name(piece);
     if (axis->count || is_word(piece, "prompt") || !(is_named || list->of_rows))
         return add_range(reader, axis, piece);
     const char *tokens = list->tokens_of
@@ -123,6 +138,35 @@ static struct edit_axis layer_axis(struct edit_reader *reader)
 {
     return (struct edit_axis){"layer", site_layers(reader->config, reader->edit.site),
                               &reader->edit.layers};
+}
+
+/* Parse heads of layers, such as `L9H6`, `9.6`, `L9H0-3`, `L9` or `9` (all heads of layer 9), and
+ * `L9KV0`, the query heads that share head 0 of the keys and values. */
+static int parse_heads(struct edit_reader *reader, struct edit_piece piece)
+{
+    const enum site site = reader->edit.site;
+    const size_t layers = site_layers(reader->config, site),
+                 heads = site_heads(reader->config, site, 0);
+    struct head_range found;
+    bool is_found = head_range_read(&found, piece.at, piece.size, layers, heads);
+    if (is_found && found.of_keys) {
+        const ptrdiff_t shared_by =
+            (ptrdiff_t)site_shared_by(reader->config, SITE_K, (size_t)found.layers[0]);
+        found.heads[0] *= shared_by;
+        found.heads[1] = (found.heads[1] + 1) * shared_by - 1;
+        is_found = found.heads[1] < (ptrdiff_t)heads;
+    }
+    if (!is_found)
+        return err_usage(reader->err,
+                         "%s: expected heads such as L1H3, L1H0-3 or L1, with layers from 0 to %zu "
+                         "and heads from 0 to %zu, found '%.*s'",
+                         reader->words, layers - 1, heads - 1, (int)piece.size, piece.at);
+    if (append_range(reader, &reader->edit.layers,
+                     (struct edit_range){found.layers[0], found.layers[1]}))
+        return -1;
+    return found.is_whole ? 0
+                          : append_range(reader, &reader->edit.heads,
+                                         (struct edit_range){found.heads[0], found.heads[1]});
 }
 
 /* Set `*heads` and `*columns` to the smallest numbers of heads and columns in the edited layers:
@@ -194,6 +238,30 @@ static int choose_axis(struct edit_axis *axis, struct edit_reader *reader, struc
     return 0;
 }
 
+/* Parse a head with its layer, such as `head=L9H6` or `kv_head=L9KV0`. Returns 1 for other
+ * positions. All heads of an edit are of the same layers. */
+static int parse_named_heads(struct edit_reader *reader, const struct edit_axis *axis,
+                             struct edit_piece piece)
+{
+    struct edit *edit = &reader->edit;
+    struct head_range found;
+    const enum site site = edit->site;
+    if (axis->indices != &edit->heads ||
+        !head_range_read(&found, piece.at, piece.size, site_layers(reader->config, site),
+                         axis->count) ||
+        found.is_bare || found.of_keys != (strcmp(axis->name, "kv_head") == 0))
+        return 1;
+    const struct edit_range layers = {found.layers[0], found.layers[1]};
+    const bool is_same = edit->layers.count == 1 && edit->layers.items->first == layers.first &&
+                         edit->layers.items->last == layers.last;
+    if (edit->layers.count && !is_same)
+        return err_usage(reader->err, "%s: expected heads of the same layers, found '%.*s'",
+                         reader->words, (int)piece.size, piece.at);
+    return err_if(
+        (!is_same && append_range(reader, &edit->layers, layers)) ||
+        append_range(reader, &edit->heads, (struct edit_range){found.heads[0], found.heads[1]}));
+}
+
 /* Refuse positions by `head` of keys or values that several query heads share: the edit would apply
  * to all of these heads. */
 static int check_head(const struct edit_reader *reader, struct edit_piece name,
@@ -234,8 +302,8 @@ static int parse_positions(struct edit_reader *reader, struct edit_piece text)
         if (sign && axis.indices->count)
             return err_usage(reader->err, "%s: expected each %s once, found it again: %.*s",
                              reader->words, axis.name, (int)piece.size, piece.at);
-        piece = rest;
-        if (add_position(reader, &axis, piece))
+        const int failed = parse_named_heads(reader, &axis, rest);
+        if (failed < 0 || (failed && add_position(reader, &axis, rest)))
             return -1;
     }
     return 0;
@@ -780,21 +848,6 @@ static int parse_words(struct edit_reader *reader, const char *text)
                   parse_value(reader, *sign, value_after(sign)) || append(reader));
 }
 
-/* Parse `9.6` (layer 9, head 6) or `9` (all heads of layer 9). */
-static int parse_heads(struct edit_reader *reader, struct edit_piece piece)
-{
-    const struct edit_axis layers = layer_axis(reader);
-    const struct edit_axis heads = {"head", site_heads(reader->config, reader->edit.site, 0),
-                                    &reader->edit.heads};
-    const char *end = piece.at + piece.size;
-    const char *dot = memchr(piece.at, '.', piece.size);
-    if (add_range(reader, &layers,
-                  (struct edit_piece){piece.at, (size_t)((dot ? dot : end) - piece.at)}))
-        return -1;
-    return dot ? add_range(reader, &heads, (struct edit_piece){dot + 1, (size_t)(end - dot - 1)})
-               : 0;
-}
-
 static int parse_ablation(struct edit_reader *reader, const char *text)
 {
     const char *sign = strchr(text, '=');
@@ -824,7 +877,7 @@ static bool is_ahead(const struct edit *edit)
     return ahead;
 }
 
-/* Parse QUERY:KEY, after an optional layer or head: 4:2, 9:4:2 or 9.6:4:2. */
+/* Parse QUERY:KEY, after an optional layer or head: 4:2, L9:4:2 or L9H6:4:2. */
 static int parse_knockout(struct edit_reader *reader, const char *text)
 {
     struct edit *edit = &reader->edit;
@@ -843,10 +896,10 @@ static int parse_knockout(struct edit_reader *reader, const char *text)
             second ? platform_last_byte(piece.at, ':', (size_t)(second - piece.at)) : NULL;
         *edit = (struct edit){.site = SITE_MASKED, .op = EDIT_FORBID};
         if (!second)
-            return err_usage(
-                reader->err, "%s: expected QUERY:KEY such as 4:2, found '%.*s'%s", reader->words,
-                (int)piece.size, piece.at,
-                memchr(piece.at, '.', piece.size) ? ": --ablate LAYER.HEAD removes a head" : "");
+            return err_usage(reader->err, "%s: expected QUERY:KEY such as 4:2, found '%.*s'%s",
+                             reader->words, (int)piece.size, piece.at,
+                             memchr(piece.at, '.', piece.size) ? ": --ablate L1H3 removes a head"
+                                                               : "");
         if ((first && parse_heads(reader, trim(piece.at, first))) ||
             add_position(reader, &queries, trim(first ? first + 1 : piece.at, second)) ||
             add_position(reader, &keys, trim(second + 1, piece.at + piece.size)))

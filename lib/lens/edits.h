@@ -16,10 +16,11 @@
  *     features = decoded                        the reconstruction in place of the row
  *
  * Axes are layer, head (kv_head of keys and values that heads share), token (of maps: query, key)
- * and channel (of experts: expert). Positions are 3, -1, 0-2 or 1-, of tokens also prompt or @NAME.
- * --ablate changes the context of heads: "9.6,10.0" sets it to 0, "9" for all heads of a layer, and
- * "9.6=mean" to another value. --knockout accepts "4:2", "9:4:2" (layer 9) or "9.6:4:2" (one head):
- * the query does not attend to the key.
+ * and channel (of experts: expert). Positions are 3, -1, 0-2 or 1-, of tokens also prompt, a word
+ * of the text (cabinet, the/2) or @NAME, of heads also L9H6. --ablate changes the context of heads:
+ * "L9H6,L10H0" sets it to 0, "L9" for all heads of a layer, and "L9H6=mean" to another value.
+ * --knockout accepts "4:2", "L9:4:2" (layer 9) or "L9H6:4:2" (one head): the query does not attend
+ * to the key.
  *
  *     struct edit_list list = {.config = &config, .arena = &arena};
  *     if (edit_list_add(&list, EDIT_WORDS, "h.0.context = 0", err) ||
@@ -81,10 +82,11 @@ struct edit_list {
     const struct edit_list *like; /* a list of the same edits, whose values this list uses; NULL:
                                    * read the values */
     bool of_rows; /* token numbers in edits count words, or tokens after a beginning token */
-    bool by_text; /* set by edit_list_add if a position is `@NAME` or, with `of_rows`, a number: it
+    bool by_text; /* set by edit_list_add if a position is a name or, with `of_rows`, a number: it
                    * may mean different tokens in each text */
-    /* Returns the tokens, such as "4-5,7", of a position that is `@NAME` or, with `of_rows`, a
-     * number; NULL: an error. The function is NULL if the tokens are not known. */
+    /* Returns the tokens, such as "4-5,7", of a position that is a name, such as `cabinet` or
+     * `@NAME`, or, with `of_rows`, a number; NULL: an error. The function is NULL if the tokens are
+     * not known. */
     const char *(*tokens_of)(void *context, bool of_source, const char *position, size_t size);
     void *context;
     site_note *note; /* called for each site that is given by another program's name; NULL: not

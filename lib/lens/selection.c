@@ -226,18 +226,110 @@ bool selection_index(size_t *index, const char *text, size_t size, size_t count)
     return true;
 }
 
+/* --- heads of layers -------------------------------------------------------------------------- */
+
+static bool begins_with_layer(const char *text)
+{
+    return (*text == 'L' || *text == 'l') && strchr("0123456789-", text[1]) && text[1];
+}
+
+bool head_range_read(struct head_range *range, const char *text, size_t size, size_t layers,
+                     size_t heads)
+{
+    const bool has_letter = size > 1 && begins_with_layer(text);
+    const char *at = text + has_letter, *end = text + size, *sign = at;
+    while (sign < end && !strchr(has_letter ? "HhKk" : ".", *sign))
+        sign++;
+    const bool of_keys = sign + 1 < end && (*sign == 'K' || *sign == 'k');
+    *range = (struct head_range){.heads = {0, (ptrdiff_t)heads - 1},
+                                 .is_bare = !has_letter && sign == end,
+                                 .is_whole = sign == end,
+                                 .of_keys = of_keys};
+    if (of_keys && sign[1] != 'V' && sign[1] != 'v')
+        return false;
+    const char *number = num_min((size_t)(end - sign), 1 + of_keys) + sign;
+    return layers && heads &&
+           selection_range(&range->layers[0], &range->layers[1], at, (size_t)(sign - at), layers) &&
+           (range->is_whole || selection_range(&range->heads[0], &range->heads[1], number,
+                                               (size_t)(end - number), heads));
+}
+
+bool head_list_names_layers(const char *list)
+{
+    for (const char *at = list; at; at = list_next(at))
+        if (begins_with_layer(at) || memchr(at, '.', strcspn(at, ",")))
+            return true;
+    return false;
+}
+
+static int refuse_head(const char *option, const char *text, size_t size, const struct stack *stack,
+                       struct err *err)
+{
+    return err_usage(err,
+                     "%s: expected a head such as L1H3, with a layer from 0 to %zu and a head from "
+                     "0 to %zu, found '%.*s'",
+                     option, stack->layers - 1, stack->heads - 1, (int)size, text);
+}
+
 int selection_layer_head(struct layer_head *head, const char *option, const char *text, size_t size,
                          const struct stack *stack, struct err *err)
 {
-    const char *dot = memchr(text, '.', size);
-    size_t first = dot ? (size_t)(dot - text) : size;
-    if (dot && selection_index(&head->layer, text, first, stack->layers) &&
-        selection_index(&head->head, dot + 1, size - first - 1, stack->heads))
+    struct head_range range;
+    if (!head_range_read(&range, text, size, stack->layers, stack->heads) || range.is_whole ||
+        range.of_keys || range.layers[0] != range.layers[1] || range.heads[0] != range.heads[1])
+        return refuse_head(option, text, size, stack, err);
+    *head = (struct layer_head){(size_t)range.layers[0], (size_t)range.heads[0]};
+    return 0;
+}
+
+int selection_layer_heads(struct layer_head **heads, size_t *count, const char *option,
+                          const char *list, size_t size, const struct stack *stack,
+                          struct arena *arena, struct err *err)
+{
+    *heads = NULL;
+    *count = 0;
+    for (const char *at = list, *end = list + size; at <= end; at++) {
+        const size_t item = num_min(strcspn(at, ","), (size_t)(end - at));
+        struct head_range range;
+        if (!head_range_read(&range, at, item, stack->layers, stack->heads) || range.is_bare ||
+            range.of_keys)
+            return refuse_head(option, at, item, stack, err);
+        for (ptrdiff_t layer = range.layers[0]; layer <= range.layers[1]; layer++)
+            for (ptrdiff_t head = range.heads[0]; head <= range.heads[1]; head++) {
+                *heads = arena_grow(arena, *heads, *count, sizeof **heads, err);
+                if (!*heads)
+                    return -1;
+                (*heads)[(*count)++] = (struct layer_head){(size_t)layer, (size_t)head};
+            }
+        at += item;
+    }
+    return 0;
+}
+
+int selection_split_heads(const char **layers, const char **heads, const struct stack *stack,
+                          struct arena *arena, struct err *err)
+{
+    struct layer_head *items = NULL;
+    size_t count = 0;
+    struct buf numbers = {0};
+    if (!*heads || !head_list_names_layers(*heads))
         return 0;
-    return err_usage(err,
-                     "%s: expected LAYER.HEAD, a layer from 0 to %zu and a head from 0 to %zu, "
-                     "such as 9.6, found '%.*s'",
-                     option, stack->layers - 1, stack->heads - 1, (int)size, text);
+    if (*layers)
+        return err_usage(err, "--layer and --head '%s' cannot be combined: --head names the layer",
+                         *heads);
+    if (selection_layer_heads(&items, &count, "--head", *heads, strlen(*heads), stack, arena, err))
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        if (items[i].layer != items[0].layer) {
+            buf_release(&numbers);
+            return err_usage(err, "--head: expected heads of one layer, found '%s'", *heads);
+        }
+        buf_format(&numbers, "%s%zu", i ? "," : "", items[i].head);
+    }
+    *layers = arena_format(arena, err, "%zu", items->layer);
+    *heads = buf_keep(&numbers, arena, err);
+    buf_release(&numbers);
+    return err_if(err->kind);
 }
 
 static int parse_list(const char *list, const struct index_range *range, const size_t **indices,
@@ -256,18 +348,13 @@ static int parse_list(const char *list, const struct index_range *range, const s
         if (!fits && range->count == 1)
             return err_usage(err, "%s: expected 0 or all, found '%.*s': the %s has one %s",
                              range->option, (int)size, item, range->owner, range->thing);
-        if (!fits) {
-            const char *dot = memchr(item, '.', size);
-            err_usage(err,
-                      "%s: expected numbers from 0 to %zu (or -%zu to -1 from the end), "
-                      "ranges such as 0-%zu, or all, found '%.*s': the %s has %zu %ss",
-                      range->option, range->count - 1, range->count, range->count - 1, (int)size,
-                      item, range->owner, range->count, range->thing);
-            return dot && strcmp(range->option, "--head") == 0
-                       ? err_append(err, "; --layer %.*s --head %.*s is one of a layer",
-                                    (int)(dot - item), item, (int)(item + size - dot - 1), dot + 1)
-                       : -1;
-        }
+        if (!fits)
+            return err_usage(err,
+                             "%s: expected numbers from 0 to %zu (or -%zu to -1 from the end), "
+                             "ranges such as 0-%zu%s, or all, found '%.*s': the %s has %zu %ss",
+                             range->option, range->count - 1, range->count, range->count - 1,
+                             strcmp(range->option, "--head") == 0 ? ", names such as L1H3" : "",
+                             (int)size, item, range->owner, range->count, range->thing);
         for (ptrdiff_t i = first; i <= last; i++)
             marked[i] = true;
         item += size;

@@ -114,9 +114,36 @@ bool selection_range(ptrdiff_t *first, ptrdiff_t *last, const char *text, size_t
 /* Parse a number below `count`; negative numbers count from the end. False for anything else. */
 bool selection_index(size_t *index, const char *text, size_t size, size_t count);
 
-/* Parse `9.6`, a layer and a head of a stack. Error messages name the option. */
+/* Heads of layers, as a user names them: `L1H3` (also `l1h3` and `1.3`), `L1H0-3`, `L1` for all
+ * heads of layer 1, and `L1KV0` for the query heads that share head 0 of the keys and values. */
+struct head_range {
+    ptrdiff_t layers[2], heads[2]; /* first and last layer, first and last head */
+    bool is_bare;                  /* a number alone, such as `1`, which reads like `L1` */
+    bool is_whole;                 /* all heads of the layers */
+    bool of_keys;                  /* the heads are heads of keys and values */
+};
+
+/* Parse heads of a stack with `layers` layers and `heads` heads in each; negative numbers count
+ * from the end. Returns false for anything else. */
+bool head_range_read(struct head_range *range, const char *text, size_t size, size_t layers,
+                     size_t heads);
+
+/* True if a list of heads names their layers, as in `L1H3,L0H2` or `1.3`. */
+bool head_list_names_layers(const char *list);
+
+/* Parse one head of a stack, or a list of heads, in the order of the list. Error messages name the
+ * option. */
 int selection_layer_head(struct layer_head *head, const char *option, const char *text, size_t size,
                          const struct stack *stack, struct err *err);
+int selection_layer_heads(struct layer_head **heads, size_t *count, const char *option,
+                          const char *list, size_t size, const struct stack *stack,
+                          struct arena *arena, struct err *err);
+
+/* If a list of --head names layers, split it into the number of the layer, as a list for
+ * selection_layers, and the numbers of its heads, for selection_heads. It is an error if the heads
+ * are of several layers, or if `*layers` is not NULL. Other lists stay as they are; NULL: all. */
+int selection_split_heads(const char **layers, const char **heads, const struct stack *stack,
+                          struct arena *arena, struct err *err);
 
 /* Return the selected layers of a site; for a site outside of layers, layer 0 alone. */
 struct layers selection_layers_of(const struct selection *selection, enum site site);

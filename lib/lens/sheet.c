@@ -10,36 +10,54 @@
 #include "base/language.h"
 #include "base/names.h"
 
-/* Write the tensor's name, then the number of its layer and of its head, or the words for a mean
- * over layers or heads; what the tensor does not have is left out. */
-static const char *write_name(char name[SHEET_NAME_BYTES], const struct sheet *sheet,
-                              const char *const layers[2], const char *const heads[][2])
+bool sheet_names_head(const struct sheet *sheet)
 {
-    size_t size = (size_t)snprintf(name, SHEET_NAME_BYTES, "%s", sheet->name);
-    if (sheet->mean_of_layers || sheet->layer >= 0)
-        size += (size_t)snprintf(name + size, SHEET_NAME_BYTES - size,
-                                 layers[sheet->mean_of_layers], sheet->layer);
-    if (sheet->mean_of_heads || sheet->head >= 0)
-        snprintf(name + size, SHEET_NAME_BYTES - size,
-                 heads[sheet->of_copies ? 2 : sheet->shared_by > 1][sheet->mean_of_heads],
+    return sheet->layer >= 0 && sheet->head >= 0 && !sheet->of_copies;
+}
+
+const char *sheet_head_name(char name[HEAD_NAME_BYTES], const struct sheet *sheet,
+                            const char *language)
+{
+    if (!sheet_names_head(sheet))
+        snprintf(name, HEAD_NAME_BYTES, "%s %d", say(language, sheet_head_word(sheet)),
                  sheet->head);
+    else
+        (sheet->shared_by > 1 ? kv_head_name : head_name)(name, (size_t)sheet->layer,
+                                                          (size_t)sheet->head);
     return name;
 }
 
 const char *sheet_title(char title[SHEET_NAME_BYTES], const struct sheet *sheet)
 {
-    static const char *const layers[] = {" layer %d", " mean of layers"};
-    static const char *const heads[][2] = {
-        {" head %d", " mean of heads"}, {" kv_head %d", " mean of kv_heads"}, {" copy %d", ""}};
-    return write_name(title, sheet, layers, heads);
+    char layer[32] = "", head[HEAD_NAME_BYTES] = "";
+    if (sheet->mean_of_layers)
+        snprintf(layer, sizeof layer, " mean of layers");
+    else if (sheet->layer >= 0 && !sheet_names_head(sheet))
+        snprintf(layer, sizeof layer, " layer %d", sheet->layer);
+    if (sheet->mean_of_heads)
+        snprintf(head, sizeof head, "mean of %ss", head_word(sheet->shared_by));
+    else if (sheet->head >= 0)
+        sheet_head_name(head, sheet, NULL);
+    snprintf(title, SHEET_NAME_BYTES, "%s%s%s%s", sheet->name, layer, *head ? " " : "", head);
+    return title;
 }
 
+/* The number of the sheet's layer and of its head, or "mean", follow the tensor's name, if the
+ * sheet has a layer or a head. */
 const char *sheet_stem(char stem[SHEET_NAME_BYTES], const struct sheet *sheet)
 {
     static const char *const layers[] = {".l%02d", ".lmean"};
     static const char *const heads[][2] = {
         {".h%02d", ".hmean"}, {".kv%02d", ".kvmean"}, {".c%02d", ""}};
-    return write_name(stem, sheet, layers, heads);
+    size_t size = (size_t)snprintf(stem, SHEET_NAME_BYTES, "%s", sheet->name);
+    if (sheet->mean_of_layers || sheet->layer >= 0)
+        size += (size_t)snprintf(stem + size, SHEET_NAME_BYTES - size,
+                                 layers[sheet->mean_of_layers], sheet->layer);
+    if (sheet->mean_of_heads || sheet->head >= 0)
+        snprintf(stem + size, SHEET_NAME_BYTES - size,
+                 heads[sheet->of_copies ? 2 : sheet->shared_by > 1][sheet->mean_of_heads],
+                 sheet->head);
+    return stem;
 }
 
 const char *head_word(size_t shared_by)
@@ -56,10 +74,11 @@ const char *heads_sharing(char text[SHEET_NAME_BYTES], int layer, size_t kv_head
 {
     size_t first = kv_head * shared_by;
     size_t last = first + shared_by - 1;
+    char name[HEAD_NAME_BYTES];
     if (layer < 0)
         snprintf(text, SHEET_NAME_BYTES, "heads %zu-%zu", first, last);
     else
-        snprintf(text, SHEET_NAME_BYTES, "heads %d.%zu-%d.%zu", layer, first, layer, last);
+        snprintf(text, SHEET_NAME_BYTES, "%s-%zu", head_name(name, (size_t)layer, first), last);
     return text;
 }
 
@@ -458,12 +477,40 @@ static void add_label(struct buf *out, const struct axis *axis, size_t index)
 void strong_cell_name(struct buf *out, const struct strong_cell *cell)
 {
     const struct sheet *sheet = &cell->sheet;
+    const struct axis *rows = &sheet->rows, *columns = &sheet->columns;
+    const bool crosses = strncmp(sheet->name, "cross_", strlen("cross_")) == 0;
+    const bool mixes = strncmp(sheet->name, "mix_", strlen("mix_")) == 0;
+    struct sheet place = *sheet; /* with the layer and the head of the cell's labels */
+    char name[HEAD_NAME_BYTES];
+    sheet_layer_head(sheet, cell->row, cell->column, &place.layer, &place.head);
+    const bool has_head = sheet_names_head(&place), has_layer = place.layer >= 0 && !has_head;
+    const char *column = columns->labels[cell->column].text;
+    const bool has_part =
+        has_layer &&
+        (strcmp(columns->name, "part") == 0 ||
+         (strcmp(columns->name, "feature") == 0 && column[strspn(column, "0123456789")] != '\0'));
+    place.shared_by = strcmp(columns->name, "kv_head") == 0 ? 2 : place.shared_by;
+    if (has_layer)
+        buf_format(out, has_part ? "L%d." : "layer %d", place.layer);
+    if (crosses || mixes)
+        buf_format(out, "%s%s", out->size ? " " : "", crosses ? "cross" : "mixer");
+    if (has_head || sheet->head >= 0)
+        buf_format(out, "%s%s", out->size ? " " : "",
+                   sheet_head_name(name, has_head ? &place : sheet, NULL));
+    if (place.layer < 0 ||
+        !(strcmp(rows->name, "layer") == 0 || (has_head && axis_has_heads(rows))))
+        add_label(out, rows, cell->row);
+    if (has_part)
+        buf_text(out, column);
+    else if (!(has_head && axis_has_heads(columns)))
+        add_label(out, columns, cell->column);
+}
+
+void strong_cell_plain_name(struct buf *out, const struct strong_cell *cell)
+{
+    const struct sheet *sheet = &cell->sheet;
     if (sheet->layer >= 0)
         buf_format(out, "layer %d", sheet->layer);
-    if (strncmp(sheet->name, "cross_", strlen("cross_")) == 0)
-        buf_format(out, "%scross", out->size ? " " : "");
-    if (strncmp(sheet->name, "mix_", strlen("mix_")) == 0)
-        buf_format(out, "%smixer", out->size ? " " : "");
     if (sheet->head >= 0)
         buf_format(out, "%shead %d", out->size ? " " : "", sheet->head);
     add_label(out, &sheet->rows, cell->row);

@@ -14,6 +14,7 @@
 
 #include "base/memory.h"
 #include "math/tensor.h"
+#include "model/head_name.h"
 #include "model/site.h"
 
 struct buf;
@@ -163,10 +164,18 @@ const char *head_word(size_t shared_by);
 /* Return the word for the number of a sheet's head: "head", "kv_head" or "copy". */
 const char *sheet_head_word(const struct sheet *sheet);
 
-/* Write the query heads that share a key/value head, "heads 26.0-26.2"; layer -1: "heads 0-2". */
+/* True if a sheet is of one head in one layer, which has a name such as L1H3. */
+bool sheet_names_head(const struct sheet *sheet);
+
+/* Write the name of a sheet's head: "L1H3", for shared keys and values "L1KV0"; without a layer
+ * "head 3". A copy is called "copy 1". Returns `name`. */
+const char *sheet_head_name(char name[HEAD_NAME_BYTES], const struct sheet *sheet,
+                            const char *language);
+
+/* Write the query heads that share a key/value head, "L26H0-2"; layer -1: "heads 0-2". */
 const char *heads_sharing(char text[SHEET_NAME_BYTES], int layer, size_t kv_head, size_t shared_by);
 
-/* Append to a heading " · shared by heads 26.0-26.2", for several sheets " · each kv_head is shared
+/* Append to a heading " · shared by L26H0-2", for several sheets " · each kv_head is shared
  * by 3 heads"; nothing if the sheet's head is not shared. */
 void sheet_add_sharing(struct buf *out, const struct sheet *sheet, size_t count,
                        const char *language);
@@ -174,7 +183,7 @@ void sheet_add_sharing(struct buf *out, const struct sheet *sheet, size_t count,
 /* Append how the tokens of joined positions became one number: "; rows: mean of tokens". */
 void sheet_add_joined(struct buf *out, const struct sheet *sheet, const char *language);
 
-/* Write "weights layer 0 head 0" or "weights layer 0 mean of heads"; returns `title`. */
+/* Write "weights L0H0" or "weights layer 0 mean of heads"; returns `title`. */
 const char *sheet_title(char title[SHEET_NAME_BYTES], const struct sheet *sheet);
 
 /* Write "weights.l00.h00" or "weights.l00.hmean" for sortable file names; returns `stem`. */
@@ -410,9 +419,12 @@ struct strongest {
  * STRONGEST_MAX cells that are farthest from it. */
 void strongest_add(struct strongest *list, const struct sheet *sheet);
 
-/* Append the name of a cell, such as "layer 1 head 2", "final bias", "layer 1 cross head 2 from
- * ␣is", "0.1 → 1.2.q" or "layer 0 head 1 ␣cat from ␣the". */
+/* Append the name of a cell, such as "L1H2", "L1.mlp", "final bias", "cross L1H2 from ␣is",
+ * "L0H1 → L1H2.q" or "L0H1 ␣cat from ␣the". */
 void strong_cell_name(struct buf *out, const struct strong_cell *cell);
+
+/* Append the name of a cell in data: "layer 1 head 2", "layer 1 mlp", "layer 0 head 1 ␣cat". */
+void strong_cell_plain_name(struct buf *out, const struct strong_cell *cell);
 
 /* Return a bar of up to 24 columns for a share from -1 to 1, of █ or, below 0, of ░; it is empty if
  * the share is not finite. NULL with `err`. */

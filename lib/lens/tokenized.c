@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "lens/selection.h"
 #include "model/config.h"
+#include "model/head_name.h"
 #include "pass/forward.h"
 #include "text/token_list.h"
 #include "text/token_set.h"
@@ -277,9 +278,9 @@ struct label label_borrowed(const char *text, bool shows_blanks, struct arena *a
 
 struct label label_of_head(size_t layer, size_t head, struct arena *arena, struct err *err)
 {
-    const char *text = arena_format(arena, err, "%zu.%zu", layer, head);
-    const char *plain = arena_format(arena, err, "L%zuH%zu", layer, head);
-    return text && plain ? (struct label){text, plain, plain} : (struct label){0};
+    char name[HEAD_NAME_BYTES];
+    const char *text = arena_format(arena, err, "%s", head_name(name, layer, head));
+    return (struct label){text, text, text};
 }
 
 const struct label *labels_of_numbers(const size_t *numbers, size_t count, struct arena *arena,
@@ -312,7 +313,7 @@ int axis_of_heads(struct axis *axis, size_t layer, size_t size, struct arena *ar
         labels[i] = label_of_head(layer, i, arena, err);
         if (!labels[i].text)
             return -1;
-        labels[i].text = strchr(labels[i].text, '.') + 1;
+        labels[i].text = strchr(labels[i].text, 'H') + 1;
     }
     return labels ? 0 : -1;
 }

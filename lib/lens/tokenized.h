@@ -157,7 +157,7 @@ const char *label_name(const struct label *label);
 struct label label_borrowed(const char *text, bool shows_blanks, struct arena *arena,
                             struct err *err);
 
-/* label_of_head: 0.1 for people; L0H1 for data, since 0.1 and 0.10 would be the same number.
+/* label_of_head: the head's name, L0H1.
  * label_of_word: the label of a vocabulary entry. On errors, the label's texts are NULL, and `err`
  * is set. */
 struct label label_of_head(size_t layer, size_t head, struct arena *arena, struct err *err);

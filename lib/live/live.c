@@ -12,6 +12,7 @@
 #include "measure/finding.h"
 #include "measure/logit_lens.h"
 #include "measure/score_attribution.h"
+#include "model/head_name.h"
 #include "model/layer.h"
 #include "model/mechanism.h"
 #include "model/points.h"
@@ -286,6 +287,9 @@ static int read_edits(struct edit_list *list, const struct live_request *request
         (edit_list_add(list, EDIT_WORDS, request->edits, err) ||
          edits_check(&list->edits, list->config, err)))
         return -1;
+    if (list->by_text)
+        return err_usage(err, "edits: expected numbers of tokens, found a name: '%s'",
+                         request->edits);
     return list->origins & ~(1u << EDIT_NUMBER)
                ? err_usage(err, "edits: expected numbers, found values of other texts")
                : 0;
@@ -414,6 +418,7 @@ int live_write_origin(struct live *live, struct stream *out, const struct live_r
     struct report report = {.model = viewer->model.name};
     struct score_attribution found;
     struct arena arena = {0};
+    char name[HEAD_NAME_BYTES];
     struct score_plan plan = {.viewer = viewer,
                               .head = {BRANCH_TEXT, asked->layer, asked->head},
                               .query = asked->query,
@@ -423,9 +428,8 @@ int live_write_origin(struct live *live, struct stream *out, const struct live_r
     int failed = read_text(live, &pair, request, &arena, err);
     if (!failed && (asked->layer >= config->n_layer || asked->head >= config->n_head ||
                     asked->query >= pair.text.count))
-        failed =
-            err_usage(err, "expected a head and a query of the text, found head %zu.%zu, query %zu",
-                      asked->layer, asked->head, asked->query);
+        failed = err_usage(err, "expected a head and a query of the text, found %s, query %zu",
+                           head_name(name, asked->layer, asked->head), asked->query);
     if (!failed) {
         report.text = pair.text;
         failed = score_attribution_make(&found, &report, &plan, &pair, &arena, err);

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/num.h"
 #include "math/portable_math.h"
+#include "model/head_name.h"
 #include "model/layer.h"
 #include "model/mechanism.h"
 #include "model/points.h"
@@ -499,9 +500,10 @@ static void put_setting(struct table_rows *rows, const struct comparison *s, con
     bool named = has_encoder(s->config); /* true: labels also name the kind of attention */
     const char *part = named && index ? attention_branches[group->branch].name : "";
     const char *label = name;
+    char of_head[HEAD_NAME_BYTES];
     if (index)
-        label = arena_format(rows->arena, rows->err, "%s%s%s L%zuH%zu", name, named ? " " : "",
-                             part, group->layer, head);
+        label = arena_format(rows->arena, rows->err, "%s%s%s %s", name, named ? " " : "", part,
+                             head_name(of_head, group->layer, head));
     rows_label(rows, "", COLUMN_HIDDEN, (struct label){label, label, label});
     rows_text(rows, "attention", COLUMN_KEY, name);
     if (named)

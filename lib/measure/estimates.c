@@ -7,6 +7,7 @@
 #include "math/gemm.h"
 #include "math/rows.h"
 #include "measure/gradients.h"
+#include "model/head_name.h"
 #include "pass/tap.h"
 
 /* --- cells of a site -------------------------------------------------------------------------- */
@@ -119,18 +120,15 @@ int edges_find(struct edges *edges, const struct viewer *viewer, struct arena *a
     return err_if(!parts);
 }
 
-/* Make the label of a writer or reader: "1.2.q" for people and "L1H2.q" for data; for an MLP
- * "1.mlp" and "L1.mlp". */
+/* Make the label of a writer or reader: "L1H2.q"; of an MLP "L1.mlp". */
 static struct label label_of(const struct edge_part *part, size_t head, const char *ending,
                              struct arena *arena, struct err *err)
 {
-    struct label label = label_of_head(part->layer, head, arena, err);
-    const char *plain = is_mlp(part) ? arena_format(arena, err, "L%zu", part->layer) : label.plain;
-    const char *text = is_mlp(part) && plain ? plain + 1 : label.text;
-    label.text = arena_format(arena, err, "%s%s", text, is_mlp(part) ? ".mlp" : ending);
-    label.plain = arena_format(arena, err, "%s%s", plain, is_mlp(part) ? ".mlp" : ending);
-    label.exact = label.plain;
-    return label;
+    char name[HEAD_NAME_BYTES];
+    const char *text =
+        is_mlp(part) ? arena_format(arena, err, "L%zu.mlp", part->layer)
+                     : arena_format(arena, err, "%s%s", head_name(name, part->layer, head), ending);
+    return (struct label){text, text, text};
 }
 
 int edges_axes(struct axis *writers, struct axis *readers, const struct edges *edges,

@@ -59,7 +59,7 @@ struct edges {
 int edges_find(struct edges *edges, const struct viewer *viewer, struct arena *arena,
                struct err *err);
 
-/* Make the axes of writers ("0.1", "0.mlp") and of readers ("1.2.q", "1.mlp"). */
+/* Make the axes of writers ("L0H1", "L0.mlp") and of readers ("L1H2.q", "L1.mlp"). */
 int edges_axes(struct axis *writers, struct axis *readers, const struct edges *edges,
                struct arena *arena, struct err *err);
 

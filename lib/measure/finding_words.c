@@ -5,6 +5,7 @@
 
 #include "base/language.h"
 #include "measure/finding.h"
+#include "model/head_name.h"
 #include "model/layer.h"
 
 const char *share_text(char text[SHARE_BYTES], double share)
@@ -150,37 +151,38 @@ static void tell_look(const struct telling *telling, const struct finding *one)
     const struct tokenized *text = &telling->pair->text;
     const bool back = one->key < one->query;
     const char *key = key_of(telling, one), *weight = share(telling, one->weight);
+    char name[HEAD_NAME_BYTES];
+    head_name(name, one->layer, one->head);
     if (is_cross(one) && one->query + 1 < text->count)
-        buf_format(
-            telling->out,
-            say(telling->language, "To write %s the model looks at %s (%s): head %zu.%zu.\n"),
-            quoted(telling, &text->labels[one->query + 1]), key, weight, one->layer, one->head);
+        buf_format(telling->out,
+                   say(telling->language, "To write %s the model looks at %s (%s): head %s.\n"),
+                   quoted(telling, &text->labels[one->query + 1]), key, weight, name);
     else if (site_branch(one->map) == BRANCH_MIXER)
         buf_format(telling->out,
                    say(telling->language,
-                       "The state of head %zu.%zu gives back mostly what it stored at %s (%s).\n"),
-                   one->layer, one->head, key, weight);
+                       "The state of head %s gives back mostly what it stored at %s (%s).\n"),
+                   name, key, weight);
     else if (!one->says.token.text)
         buf_format(telling->out,
-                   back ? say(telling->language, "%s looks back at %s (%s): head %zu.%zu.\n")
-                        : say(telling->language, "%s looks ahead to %s (%s): head %zu.%zu.\n"),
-                   query_of(telling, one), key, weight, one->layer, one->head);
+                   back ? say(telling->language, "%s looks back at %s (%s): head %s.\n")
+                        : say(telling->language, "%s looks ahead to %s (%s): head %s.\n"),
+                   query_of(telling, one), key, weight, name);
     else
         buf_format(telling->out,
-                   back ? say(telling->language, "Head %zu.%zu looks back at %s (%s).\n")
-                        : say(telling->language, "Head %zu.%zu looks ahead to %s (%s).\n"),
-                   one->layer, one->head, key, weight);
+                   back ? say(telling->language, "Head %s looks back at %s (%s).\n")
+                        : say(telling->language, "Head %s looks ahead to %s (%s).\n"),
+                   name, key, weight);
 }
 
 static void tell_others(const struct telling *telling)
 {
     const struct findings *found = telling->found;
+    char name[HEAD_NAME_BYTES];
     for (size_t i = 1; i < found->count; i++) {
         const struct finding *one = &found->items[i];
-        buf_format(telling->out, "%s%s → %s (%zu.%zu)%s",
-                   i == 1 ? say(telling->language, "Also: ") : "", query_of(telling, one),
-                   key_of(telling, one), one->layer, one->head,
-                   i + 1 < found->count ? ", " : ".\n");
+        buf_format(telling->out, "%s%s → %s (%s)%s", i == 1 ? say(telling->language, "Also: ") : "",
+                   query_of(telling, one), key_of(telling, one),
+                   head_name(name, one->layer, one->head), i + 1 < found->count ? ", " : ".\n");
     }
 }
 

@@ -9,6 +9,7 @@
 #include "base/num.h"
 #include "base/stream.h"
 #include "math/portable_math.h"
+#include "model/head_name.h"
 #include "model/site.h"
 #include "pass/tap.h"
 
@@ -640,6 +641,7 @@ static void transfer_atlas(struct state *state, struct atlas *atlas)
 {
     const struct atlas_corpus *corpus = state->corpus;
     const uint64_t most = corpus ? corpus->end - corpus->begin : 0;
+    char name[HEAD_NAME_BYTES];
     atlas->warmed =
         transfer_number(state, "texts of the warm-up", atlas->warmed, 0, atlas->plan.warm_up);
     atlas->texts = transfer_number(state, "texts", atlas->texts, 0, most);
@@ -648,7 +650,7 @@ static void transfer_atlas(struct state *state, struct atlas *atlas)
     for (size_t i = 0; i < head_count(atlas) && !state->err->kind; i++) {
         transfer_head(state, atlas, &atlas->heads[i]);
         if (state->err->kind)
-            err_prefix(state->err, "head %zu.%zu", i / atlas->across, i % atlas->across);
+            err_prefix(state->err, "%s", head_name(name, i / atlas->across, i % atlas->across));
     }
 }
 

@@ -10,6 +10,7 @@
 #include "math/rng.h"
 #include "math/rows.h"
 #include "measure/question.h"
+#include "model/head_name.h"
 #include "model/layer.h"
 #include "model/points.h"
 #include "pass/tap.h"
@@ -943,12 +944,13 @@ static const char *suggest_why(const struct head_results *results, struct arena 
             most = value;
             best = head;
         }
-    size_t layer = best / result->heads, head = best % result->heads;
+    char name[HEAD_NAME_BYTES];
+    head_name(name, best / result->heads, best % result->heads);
     return best == heads ? ""
                          : arena_format(arena, err,
-                                        ". Why head %zu.%zu attends there: attn-cli attribute TEXT "
-                                        "--head %zu.%zu --key KEY",
-                                        layer, head, layer, head);
+                                        ". Why %s attends there: attn-cli attribute TEXT "
+                                        "--head %s --key KEY",
+                                        name, name);
 }
 
 /* A note on how layers that keep a state are scored, or "" if there are no such layers. */

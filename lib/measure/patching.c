@@ -1074,10 +1074,11 @@ static int report_verified(struct report *report, const struct patching *patchin
         const double estimate = patching->logits[row * patching->columns + at.head];
         struct strong_cell cell = {array_matrix(report, &report->arrays[by_token ? row : 0], 0),
                                    by_token ? at.head / width : row, at.head % width, 0};
-        struct buf name = {0};
+        struct buf name = {0}, plain_name = {0};
         strong_cell_name(&name, &cell);
-        const char *text = buf_keep(&name, arena, err);
-        rows_label(&rows, "part", COLUMN_KEY, (struct label){text, text, text});
+        strong_cell_plain_name(&plain_name, &cell);
+        const char *text = buf_keep(&name, arena, err), *plain = buf_keep(&plain_name, arena, err);
+        rows_label(&rows, "part", COLUMN_KEY, (struct label){text, plain, plain});
         rows_integer(&rows, "layer", COLUMN_KEY | COLUMN_DATA_ONLY, (long long)at.layer);
         if (by_token)
             rows_integer(&rows, "head", COLUMN_KEY | COLUMN_DATA_ONLY, (long long)cell.row);

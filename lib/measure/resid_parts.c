@@ -8,6 +8,7 @@
 #include "base/num.h"
 #include "math/rotary.h"
 #include "math/rows.h"
+#include "model/head_name.h"
 #include "pass/forward.h"
 #include "model/points.h"
 #include "pass/tap.h"
@@ -49,6 +50,19 @@ const char *resid_part_name(char name[RESID_PART_BYTES], struct resid_part part)
              part.kind == RESID_HEAD || part.kind == RESID_FEATURE ? head
              : part.of == BRANCH_PER_LAYER                         ? "per_layer"
                                                                    : kinds[part.kind]);
+    return name;
+}
+
+const char *resid_part_title(char name[RESID_PART_BYTES], struct resid_part part)
+{
+    char head[HEAD_NAME_BYTES];
+    if (part.kind != RESID_HEAD)
+        return resid_part_name(name, part);
+    snprintf(name, RESID_PART_BYTES, "%s%s",
+             part.of == BRANCH_SOURCE  ? "enc."
+             : part.of == BRANCH_CROSS ? "cross "
+                                       : "",
+             head_name(head, (size_t)part.layer, (size_t)part.head));
     return name;
 }
 

@@ -40,8 +40,10 @@ struct resid_part {
 
 enum { RESID_PART_BYTES = 64 };
 
-/* Write a part's name, such as "L16.H0", "enc.token", "L0.cross.H2". Returns `name`. */
+/* Write a part's name in data, such as "L16.H0", "enc.token", "L0.cross.H2", or its title for
+ * people: "L16H0", "enc.token", "cross L0H2". Both return `name`. */
 const char *resid_part_name(char name[RESID_PART_BYTES], struct resid_part part);
+const char *resid_part_title(char name[RESID_PART_BYTES], struct resid_part part);
 
 /* The parts of `rows` vectors: each part adds a vector of `width` numbers to each of them. */
 struct resid_parts {

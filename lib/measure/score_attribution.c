@@ -7,6 +7,7 @@
 #include "lens/sheet.h"
 #include "math/rows.h"
 #include "model/features.h"
+#include "model/head_name.h"
 #include "model/points.h"
 
 const struct score_against_row score_againsts[AGAINSTS] = {
@@ -236,6 +237,14 @@ struct side_made {
     struct score_side *side;
 };
 
+static struct label label_part(const struct splitting *s, struct resid_part part)
+{
+    char name[RESID_PART_BYTES];
+    const char *plain = arena_format(s->arena, s->err, "%s", resid_part_name(name, part));
+    const char *text = arena_format(s->arena, s->err, "%s", resid_part_title(name, part));
+    return plain && text ? (struct label){text, plain, plain} : (struct label){0};
+}
+
 /* Give a side the parts of `some`, with vectors of zeros. */
 static int start_side(struct splitting *s, struct score_side *side, const struct resid_parts *some)
 {
@@ -248,13 +257,10 @@ static int start_side(struct splitting *s, struct score_side *side, const struct
     if (!side->parts || !side->labels || !side->sums || !side->vectors || !side->factor)
         return -1;
     for (size_t i = 0; i < some->count; i++) {
-        char name[RESID_PART_BYTES];
         side->parts[i] = some->items[i];
-        resid_part_name(name, some->items[i]);
-        const char *kept = arena_text(s->arena, name, strlen(name), s->err);
-        if (!kept)
+        side->labels[i] = label_part(s, some->items[i]);
+        if (!side->labels[i].text)
             return -1;
-        side->labels[i] = (struct label){kept, kept, kept};
     }
     return 0;
 }
@@ -286,9 +292,10 @@ static int make_side(struct splitting *s, struct score_side *side)
 static int refuse_dictionary(const struct score_plan *plan, struct err *err)
 {
     const struct dictionary *d = plan->dictionary;
+    char name[HEAD_NAME_BYTES];
     return err_unsupported(
-        err, "--sae: expected features of what head %zu.%zu reads, found '%s' in layer %zu",
-        plan->head.layer, plan->head.head, site_name(d->site_out), d->layer);
+        err, "--sae: expected features of what %s reads, found '%s' in layer %zu",
+        head_name(name, plan->head.layer, plan->head.head), site_name(d->site_out), d->layer);
 }
 
 static int make_pairs(struct splitting *s, struct score_attribution *found)
@@ -713,22 +720,21 @@ static void label_row(struct table_rows *rows, const char *name)
 }
 
 /* Add the steps of a side to the table, and to the path in words, which begins with the last step:
- * "␣Mary (3) → L16.H0 (read with 0.95) → L17.mlp → 18.6". */
+ * "␣Mary (3) → L16H0 (read with 0.95) → L17.mlp → L18H6". */
 static void put_steps(struct table_rows *rows, struct buf *path, const struct splitting *s,
                       const struct score_side *side, const struct step *steps, size_t count)
 {
-    char name[RESID_PART_BYTES];
+    char name[RESID_PART_BYTES], head[HEAD_NAME_BYTES];
     const struct tokenized *of_side =
         resid_text(s->config, s->pass.pair, s->plan->head,
                    side == &s->sides[RESID_QUERY] ? RESID_QUERY : RESID_KEY);
     for (size_t i = 0; i < count; i++, rows_next(rows)) {
         const struct head_reading *reading = &steps[i].reading;
         const struct tokenized *text = i ? text_of(s, steps[i - 1].part) : of_side;
-        resid_part_name(name, steps[i].part);
         label_row(rows, arena_format(rows->arena, rows->err, "%s %zu", side->name, i));
         rows_text(rows, "side", COLUMN_KEY, side->name);
         rows_integer(rows, "step", COLUMN_KEY, (long long)i);
-        rows_text(rows, "part", COLUMN_KEY, arena_text(rows->arena, name, strlen(name), rows->err));
+        rows_label(rows, "part", COLUMN_KEY, label_part(s, steps[i].part));
         rows_integer(rows, "at", 0, number_of(text, (long long)steps[i].at));
         rows_integer(rows, "reads", 0, number_of(text_of(s, steps[i].part), reading->key));
         rows_float(rows, (struct column){"weight", .digits = 4},
@@ -743,12 +749,12 @@ static void put_steps(struct table_rows *rows, struct buf *path, const struct sp
             put_token(path, text_of(s, steps[i].part), token);
             buf_text(path, " → ");
         }
-        buf_text(path, resid_part_name(name, steps[i].part));
+        buf_text(path, resid_part_title(name, steps[i].part));
         if (is_head)
             buf_format(path, " (read with %.2f)", reading->weight);
         buf_text(path, " → ");
     }
-    buf_format(path, "%zu.%zu", s->plan->head.layer, s->plan->head.head);
+    buf_text(path, head_name(head, s->plan->head.layer, s->plan->head.head));
 }
 
 /* Add the command that runs the text without the key side's largest head. */
@@ -827,9 +833,9 @@ static int add_parts(struct table *table, const struct splitting *s)
     for (const struct score_side *side = s->sides; side < s->sides + 2; side++)
         for (size_t i = 0; i < side->count; i++, rows_next(&rows)) {
             label_row(&rows,
-                      arena_format(s->arena, s->err, "%s %s", side->name, side->labels[i].text));
+                      arena_format(s->arena, s->err, "%s %s", side->name, side->labels[i].plain));
             rows_text(&rows, "side", COLUMN_KEY, side->name);
-            rows_text(&rows, "part", COLUMN_KEY, side->labels[i].text);
+            rows_label(&rows, "part", COLUMN_KEY, side->labels[i]);
             rows_float(&rows, value_column, side->sums[i]);
         }
     return rows_finish(table, &rows, "score_parts", "part");
@@ -846,7 +852,7 @@ static int add_largest(struct table *table, const struct splitting *s,
     for (size_t i = 0; i < count; i++, rows_next(&rows)) {
         rows_float(&rows, value_column, side->sums[indices[i]]);
         rows_title(&rows, "");
-        rows_text(&rows, "part", COLUMN_KEY, side->labels[indices[i]].text);
+        rows_label(&rows, "part", COLUMN_KEY, side->labels[indices[i]]);
         rows_title(&rows, title);
     }
     int failed = rows_finish(table, &rows, name, "part");
@@ -854,7 +860,7 @@ static int add_largest(struct table *table, const struct splitting *s,
     return failed;
 }
 
-/* Write the name of a part, with the token that a head copied: "L16.H0's copy of ␣Mary (3)",
+/* Write the name of a part, with the token that a head copied: "L16H0's copy of ␣Mary (3)",
  * "L0.mlp". */
 static void put_copy(struct buf *out, const struct splitting *s, const struct score_side *side,
                      size_t part, long long key)
@@ -882,8 +888,8 @@ static int add_pairs(struct table *table, const struct splitting *s)
     for (size_t i = 0; i < count; i++, rows_next(&rows)) {
         const size_t *parts = pairs[i];
         const long long *keys = keys_of[i];
-        const char *query_name = query->labels[parts[0]].text,
-                   *key_name = key->labels[parts[1]].text;
+        const char *query_name = query->labels[parts[0]].plain,
+                   *key_name = key->labels[parts[1]].plain;
         struct buf words = {0};
         label_row(&rows, arena_format(s->arena, s->err, "%s × %s", key_name, query_name));
         rows_float(&rows, value_column, s->pairs[indices[i]]);

@@ -8,6 +8,7 @@
 #include "base/num.h"
 #include "math/rng.h"
 #include "math/rows.h"
+#include "model/head_name.h"
 #include "pass/cache.h"
 #include "model/family/family.h"
 #include "model/points.h"
@@ -166,16 +167,17 @@ void dropout_rows(struct machine *machine, const struct dropout *all, enum site_
 
 /* --- values for the tap ----------------------------------------------------------------------- */
 
-/* Fail with a message such as "'h.0.scores' head 1: expected …, found … (text 0)". */
+/* Fail with a message such as "'h.0.scores' of L0H1: expected …, found … (text 0)". */
 enum pass_state pass_fail(struct pass *pass, const struct pass_position *position,
                           const char *expected)
 {
     char site[SITE_NAME_BYTES];
-    char head[32] = "";
+    char name[HEAD_NAME_BYTES], of_head[HEAD_NAME_BYTES + 4] = "";
     site_tensor_name(site, SITE_OF(pass->branch, position->site), (int)position->layer);
     if (position->head != NO_HEAD)
-        snprintf(head, sizeof head, " head %zu", position->head);
-    err_set(pass->err, "'%s'%s: expected %s (text %zu)", site, head, expected,
+        snprintf(of_head, sizeof of_head, " of %s",
+                 head_name(name, position->layer, position->head));
+    err_set(pass->err, "'%s'%s: expected %s (text %zu)", site, of_head, expected,
             pass->batch->first + position->text);
     return PASS_FAILED;
 }

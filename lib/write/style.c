@@ -7,6 +7,8 @@
 
 #include "base/names.h"
 #include "base/num.h"
+#include "base/platform.h"
+#include "lens/selection.h"
 
 #define INCHES(inches) (72.0 * (inches))
 #define CENTIMETRES(cm) (72.0 * (cm) / 2.54)
@@ -152,23 +154,24 @@ static int parse_tokens(struct figure_form *form, const char *text, struct err *
     return 0;
 }
 
-/* Parse a mark: LAYER.HEAD:ROW:COLUMN, LAYER:ROW:COLUMN or ROW:COLUMN. */
+/* Parse a mark: a head or a layer and ROW:COLUMN, as in `L1H3:4:2` and `L1:4:2`, or ROW:COLUMN. */
 static bool parse_mark(struct cell_mark *mark, const char *text, size_t size)
 {
-    int end = 0;
-    bool plain = strspn(text, "0123456789.:") == size;
-    *mark = (struct cell_mark){-1, -1, 0, 0};
-    bool found = sscanf(text, "%9d.%9d:%9zu:%9zu%n", &mark->layer, &mark->head, &mark->row,
-                        &mark->column, &end) == 4;
-    if (!found) {
-        mark->head = -1;
-        found = sscanf(text, "%9d:%9zu:%9zu%n", &mark->layer, &mark->row, &mark->column, &end) == 3;
-    }
-    if (!found) {
-        mark->layer = -1;
-        found = sscanf(text, "%9zu:%9zu%n", &mark->row, &mark->column, &end) == 2;
-    }
-    return plain && found && (size_t)end == size;
+    enum { MOST = 1000000000 };
+    const char *end = text + size;
+    const char *second = platform_last_byte(text, ':', size);
+    const char *first = second ? platform_last_byte(text, ':', (size_t)(second - text)) : NULL;
+    const char *row = first ? first + 1 : text;
+    struct head_range place = {.layers = {-1, -1}, .heads = {-1, -1}, .is_whole = true};
+    long long numbers[2];
+    if (!second || !num_parse_part(row, (size_t)(second - row), 0, MOST, &numbers[0]) ||
+        !num_parse_part(second + 1, (size_t)(end - second) - 1, 0, MOST, &numbers[1]) ||
+        (first && !head_range_read(&place, text, (size_t)(first - text), MOST, MOST)))
+        return false;
+    *mark = (struct cell_mark){(int)place.layers[0], place.is_whole ? -1 : (int)place.heads[0],
+                               (size_t)numbers[0], (size_t)numbers[1]};
+    return place.layers[0] == place.layers[1] && !place.of_keys && *text != '-' &&
+           (place.is_whole || place.heads[0] == place.heads[1]);
 }
 
 static int parse_marks(struct figure_form *form, const char *list, struct err *err)
@@ -178,7 +181,7 @@ static int parse_marks(struct figure_form *form, const char *list, struct err *e
         if (!parse_mark(&mark, at, strcspn(at, ",")))
             return err_usage(err,
                              "--mark: expected ROW:COLUMN such as 4:2, or with a layer or head, "
-                             "0:4:2 or 0.1:4:2, found '%s'",
+                             "L0:4:2 or L0H1:4:2, found '%s'",
                              list);
         if (form->mark_count == FIGURE_MARKS_MAX)
             return err_usage(err, "--mark: expected at most %d cells, found more",

@@ -23,6 +23,7 @@
 #include "base/language.h"
 #include "base/num.h"
 #include "base/utf8.h"
+#include "model/head_name.h"
 
 static const char ellipsis[] = "…";
 
@@ -535,7 +536,7 @@ enum {
     TEXT_HEAT = 2,      /* width of a cell without digits: such cells are roughly square */
     TEXT_BLOCK_GAP = 4, /* number of spaces between heads that are side by side */
     TEXT_LABEL_MAX = 16,
-    TEXT_CORNER_BYTES = 24,
+    TEXT_CORNER_BYTES = HEAD_NAME_BYTES + 4,
     TEXT_SECOND = 2,    /* width of " │" before the second text of a pair */
     HEADING_INDENT = 2, /* indent of the continuation lines of a heading, on a narrow page */
 };
@@ -568,9 +569,10 @@ static const char *text_corner(char corner[TEXT_CORNER_BYTES], const struct shee
                                const char *language)
 {
     corner[0] = '\0';
+    char name[HEAD_NAME_BYTES];
     if (sheet->head >= 0)
-        snprintf(corner, TEXT_CORNER_BYTES, "%s%s %d", sheet->is_named ? "▸ " : "",
-                 say(language, sheet_head_word(sheet)), sheet->head);
+        snprintf(corner, TEXT_CORNER_BYTES, "%s%s", sheet->is_named ? "▸ " : "",
+                 sheet_head_name(name, sheet, language));
     return corner;
 }
 

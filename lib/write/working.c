@@ -6,6 +6,7 @@
 #include "base/language.h"
 #include "base/num.h"
 #include "base/utf8.h"
+#include "model/head_name.h"
 #include "text/label.h"
 
 enum {
@@ -434,10 +435,10 @@ const char *chapter_token(const struct chapter *chapter)
 void chapter_words(struct buf *out, const struct chapter *chapter, const char *separator,
                    const char *language)
 {
+    char name[HEAD_NAME_BYTES];
     if (chapter->branch)
         buf_format(out, "%s%s", separator, say(language, chapter->branch->words));
-    buf_format(out, say(language, "%slayer %zu%shead %zu"), separator, chapter->layer, separator,
-               chapter->head);
+    buf_format(out, "%s%s", separator, head_name(name, chapter->layer, chapter->head));
 }
 
 /* --- facts ------------------------------------------------------------------------------------ */

@@ -157,7 +157,7 @@ int markup_write(const struct markup *markup, struct stream *out, const struct r
                  const struct layout *layout, struct err *err);
 
 /* document_title: the title of the document. chapter_token: the label of a chapter's query.
- * chapter_words appends ", layer 0, head 0". */
+ * chapter_words appends ", L0H0". */
 const char *document_title(const struct document *document);
 const char *chapter_token(const struct chapter *chapter);
 void chapter_words(struct buf *out, const struct chapter *chapter, const char *separator,

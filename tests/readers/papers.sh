@@ -333,7 +333,7 @@ tex_is_input() {
         '\newcommand\attnfont{\rmfamily}\input{wide.tex}' '\input{second.tex}' 'after' \
         '\end{document}' >paper.tex
     typeset paper.tex && pdftotext -layout paper.pdf - >paper.txt &&
-        grep -q before paper.txt && grep -q dessert paper.txt && grep -q 'head 3' paper.txt &&
+        grep -q before paper.txt && grep -q dessert paper.txt && grep -q 'L[0-9]H3' paper.txt &&
         grep -q after paper.txt && [ "$(pdffonts paper.pdf | grep -c CMSS)" = 0 ]
 }
 

@@ -54,7 +54,7 @@ if has xmllint; then
     done
     check 'a token is text' is 2 "$(xpath odd.svg 'count(//text[.="</text><b>"])')"
     check 'a group has an id' is 1 \
-        "$(xpath model.svg 'count(//title[.="weights layer 1 head 2"])')"
+        "$(xpath model.svg 'count(//title[.="weights L1H2"])')"
     check 'a layer of a model' is 8 "$(xpath model.svg 'count(//g[@shape-rendering]) - 1')"
 else
     leave_out 'SVG is well-formed: xmllint is not installed'

@@ -14,7 +14,7 @@ const state = {
     interval: null,
 };
 const { scores } = atlas;
-const nameOf = ({ layer, head }) => `L${layer}·H${head}`;
+const nameOf = ({ layer, head }) => `L${layer}H${head}`;
 const keyOf = ({ layer, head }) => `${layer}.${head}`;
 
 // --- data ----------------------------------------------------------------------------------------
@@ -48,7 +48,7 @@ window.takeEntries = (key, entries) => {
 
 function loadEntries(one) {
     if (one.entries || one.source) return;
-    one.source = `heads/L${one.layer}H${one.head}.js`;
+    one.source = `heads/${nameOf(one)}.js`;
     const script = element('script', '', '', { src: one.source });
     script.addEventListener('error', () => {
         one.isMissing = true;

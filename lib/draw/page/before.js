@@ -125,7 +125,7 @@ function sharpnessChange() {
         was.toFixed(2), is.toFixed(2));
 }
 
-// "“it” → “chicken” 99.5 % → 5 % in L1·H0": the arrow of the first finding; null: it is the same.
+// "“it” → “chicken” 99.5 % → 5 % in L1H0": the arrow of the first finding; null: it is the same.
 function arrowChange({ tensor, head, layer, name, row, column }) {
     const [was, is] = [weightBefore(tensor, head, row, column), tensor.at(head, row, column)]
         .map((value) => shareOfCell(tensor, head, value));

@@ -27,7 +27,6 @@ const CHINESE = {
     'without ÷ √d': '不除以 √d',
     'with ÷ √d': '除以 √d',
     'weights, masked, before the division': '权重，已加掩码，尚未再除',
-    'keys: # × #, values: # × #': '键：# × #，值：# × #',
     'embedding of #': '#的嵌入向量',
     'query: what the word looks for': '查询：这个词在找什么',
     'key: what it is found by': '键：别的词根据什么找到它',
@@ -40,6 +39,10 @@ const CHINESE = {
     'The left column is #, where a word looks that has no answer.':
         '左边一列是#：没有答案的词看这里。',
     'The weights fill a bar of length 1': '各个权重填满长度为 1 的条',
+    'Try it': '试一试',
+    'weights of all words': '所有词的权重',
+    'The state after the last word: a row is a key, a column what it holds':
+        '最后一个词之后的状态：行是键，列是它保存的内容',
     'All numbers of this step': '这一步的所有数',
     'Arcs: where heads look': '弧线：头看哪里',
     'Lines: where each word looks': '线：每个词看哪里',

@@ -37,9 +37,9 @@ function shown(label) {
     return label.length > 1 && label.startsWith('␣') ? label.slice(1) : label;
 }
 
-// A head as people read it: "1.3" of a command line is "L1·H3", "1.kv0" is "L1·KV0".
+// A head as people read it: "1.3" of a command line is "L1H3", "1.kv0" is "L1KV0".
 function shownHead(name) {
-    return name.replace(/^\d+/, 'L$&').replace('.kv', '·KV').replace('.', '·H');
+    return name.replace(/^\d+/, 'L$&').replace('.kv', 'KV').replace('.', 'H');
 }
 
 // The shortest text that reads back to the same float32, as every format of attn-cli writes it.

@@ -128,7 +128,7 @@ function drawScores(tensor) {
     const isKnown = scores && isScored(tensor);
     list.lastElementChild.hidden = !isKnown;
     if (!isKnown) return;
-    const nameOf = (one) => `${one.tensor.layer}.${one.tensor.heads?.[one.head] ?? 0}`;
+    const nameOf = (one) => shownHead(`${one.tensor.layer}.${one.tensor.heads?.[one.head] ?? 0}`);
     const valuesOf = (one) => scores.values[scores.heads.indexOf(nameOf(one))];
     const found = valuesOf({ tensor, head: state.head });
     const all = headsOf(current(), state.kind).filter((one) => isScored(one.tensor));

@@ -2,7 +2,7 @@
 // discusses; a question, always in sight.
 
 const LESSON_PLACES = 4; // decimals, as in the texts
-const PICTURE_LETTERS = 15;
+const PICTURE_LETTERS = [15, 20]; // pixels, by the width of the picture
 const opened = {}; // the parts of a step that the reader has opened, by name
 // Letters for a projector, in shares of the height: the least, and those of a short text.
 const [LETTERS_LEAST, LETTERS_MOST] = [1 / 36, 1 / 24];
@@ -38,7 +38,7 @@ class LessonView {
         parent.append(page);
         claims.append(element('h2', this.lesson.title), element('p', this.lesson.point, 'point'));
         this.drawHead(told, isProjecting() ? told : claims);
-        if (!this.lesson.walk) this.drawCells(told);
+        this.drawTries(told);
         const end = isProjecting() ? told : asks;
         this.drawQuestion(end);
         if (!state.printing) this.drawSteps(end);
@@ -49,7 +49,7 @@ class LessonView {
     }
 
     // The first picture of the step, in letters of a size.
-    drawPicture(parent, width, size = PICTURE_LETTERS) {
+    drawPicture(parent, width, size = clamp(Math.round(width / 46), ...PICTURE_LETTERS)) {
         const facts = { width, size, height: window.innerHeight * 0.62 };
         const picture = pictureOf(Object.assign(Object.create(this), facts));
         if (picture) parent.append(picture);
@@ -65,31 +65,20 @@ class LessonView {
         if (!isWhole && !this.lesson.walk) this.drawMatrices(shows, room);
         for (const one of names ? shows.querySelectorAll('[data-figure]') : [])
             one.hidden = !names.some((name) => isFigure(one.dataset.figure, name));
-        if (names || this.lesson.walk) this.drawMotion(shows, names || this.lesson.figures);
+        if (names || this.lesson.walk) this.drawMotion(shows, names || 'motion:predict');
         else if (!state.printing) this.fold(shows);
     }
 
-    // The tables and Motion, each behind a line that opens it. They stay open from step to step.
+    // The tables and Motion, each behind a line that opens it.
     fold(shows) {
         const tables = element('div', [...shows.children]);
         const moves = element('div');
-        const folds = [
-            ['tables', say('All numbers of this step'), tables, () => {}],
-            this.lesson.scene && ['moves', say('Watch it being computed'), moves, (isOpen) => {
-                if (isOpen) this.drawMotion(moves, 'motion');
-                else keepMotion();
-            }],
-        ].filter(Boolean);
-        for (const [name, words, part, act] of folds) {
-            const one = element('details', [element('summary', words), part], name);
-            one.addEventListener('toggle', () => {
-                if (!one.isConnected) return;
-                opened[name] = one.open;
-                act(one.open);
-            });
-            one.open = Boolean(opened[name]);
-            shows.append(one);
-        }
+        shows.append(foldOf('tables', say('All numbers of this step'), tables));
+        if (!this.lesson.scene) return;
+        shows.append(foldOf('moves', say('Watch it being computed'), moves, (isOpen) => {
+            if (isOpen) this.drawMotion(moves, 'motion');
+            else keepMotion();
+        }));
     }
 
     // Motion, if the figures name it: above them, with the scene that they name.
@@ -165,8 +154,17 @@ class LessonView {
             const before = element('b', at && !isProjecting() ? '' : say('Look: '));
             page.append(element('p', [before, look], 'look'));
         }
-        if (lesson.also) page.append(element('p', withCommands(lesson.also), 'also'));
-        if (lesson.line) page.append(commandLine(lesson.line));
+    }
+
+    // What to try: the command, others, and the marked cells.
+    drawTries(page) {
+        const { also, line, walk } = this.lesson;
+        const parts = element('div');
+        if (line) parts.append(commandLine(line));
+        if (also) parts.append(element('p', withCommands(say(also)), 'also'));
+        if (!walk) this.drawCells(parts);
+        if (isProjecting() || state.printing) page.append(...parts.children);
+        else if (parts.firstChild) page.append(foldOf('tries', say('Try it'), parts));
     }
 
     // The marked cells with their exact numbers; each opens in the workbench.
@@ -187,7 +185,7 @@ class LessonView {
         page.append(list);
     }
 
-    // "weights L1·H2", without the head of a model that has one.
+    // "weights L1H2", without the head of a model that has one.
     nameOf(tensor, index) {
         const { layers, heads } = this.sentence.attention;
         if (tensor.tensor === 'masked' && this.sentence.attention.renormalise)
@@ -318,6 +316,18 @@ function fits(shows) {
     return shown.every((one) => bottom(one) <= bottom(shows) && isWhole(one)) &&
         [...shows.querySelectorAll('.scroll, .picture')].every((one) =>
             one.scrollWidth <= one.clientWidth);
+}
+
+// A part behind a line that opens it. It stays open from step to step.
+function foldOf(name, words, part, act = () => {}) {
+    const one = element('details', [element('summary', words), part], name);
+    one.addEventListener('toggle', () => {
+        if (!one.isConnected) return;
+        opened[name] = one.open;
+        act(one.open);
+    });
+    one.open = Boolean(opened[name]);
+    return one;
 }
 
 // The parts of a text, of which commands are code.

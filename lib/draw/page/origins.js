@@ -38,10 +38,10 @@ function partWords(part) {
     const head = HEAD_PART.exec(part);
     const words = {
         ...{ token: 'the token itself', place: 'its position', segment: 'its segment' },
-        ...{ here: 'constants of this head', mlp: `MLP ${layer}` },
+        ...{ here: 'constants of this head', mlp: `L${layer}.mlp` },
         ...{ bias: `biases of layer ${layer}` },
     };
-    const said = head ? `L${head[2]}·${head[3] ? 'cross ' : ''}H${head[4]}` : words[name] || part;
+    const said = head ? `${head[3] ? 'cross ' : ''}L${head[2]}H${head[4]}` : words[name] || part;
     return encoder && layer !== undefined ? `encoder ${said}` : said;
 }
 
@@ -214,7 +214,7 @@ class OriginView {
         });
     }
 
-    // The largest part of a side, and what made that: “Mary” 3 → MLP 0 → L16·H0 → L18·H6.
+    // The largest part of a side, and what made that: “Mary” 3 → L0.mlp → L16H0 → L18H6.
     path(side) {
         const steps = this.origin.score_path.filter((step) => step[0] === side).reverse();
         if (!steps.length) return;

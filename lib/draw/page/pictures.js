@@ -10,8 +10,9 @@ function pictureOf(step) {
         const [name, ...places] = words.split(':');
         return PICTURES[name](step, ...places.map(Number));
     });
-    return parts.length ? element('div', parts, 'picture',
-        { 'data-figure': 'picture', translate: 'no' }) : null;
+    const picture = element('div', parts, 'picture',
+        { 'data-figure': 'picture', translate: 'no', style: `--letters: ${step.size}px` });
+    return parts.length ? picture : null;
 }
 
 // The numbers of the first marked query in its head, as Motion has them.
@@ -91,7 +92,7 @@ function sharesBar(parts, { width, size }) {
         const words = fits(label + number) ? [element('bdi', label), number]
             : fits(label) ? element('bdi', label) : '';
         const part = element('span', words, isMain ? 'main' : '',
-            { title: `${label} ${places(share)}` });
+            { title: `${quoted(label)} ${places(share)}` });
         part.style.width = `${100 * share}%`;
         return part;
     });
@@ -101,7 +102,7 @@ function sharesBar(parts, { width, size }) {
 
 // Weights, values, and the products that add up to the context.
 function weighedPicture(step) {
-    const { keys, context } = queryOf(step);
+    const { keys, own, context } = queryOf(step);
     const all = keys.flatMap(({ v, by }) => [...v].map((value) => Math.abs(value * by)));
     const most = Math.max(...context, ...all);
     const cell = (value, top) => {
@@ -111,11 +112,15 @@ function weighedPicture(step) {
     };
     const top = Math.max(...keys.flatMap(({ v }) => [...v].map(Math.abs)));
     const axis = axisOf(keys.map(({ by }) => by));
-    const rows = keys.map(({ label, v, by }) => element('tr', [
-        headerCell(element('bdi', label), 'row'), barCell([0, by], axis, places(by)),
-        element('td', '×', 'sign'), ...[...v].map((value) => cell(value, top)),
-        element('td', '=', 'sign'), ...[...v].map((value) => cell(value * by, most)),
-    ]));
+    const rows = keys.map((one) => {
+        const { label, v, by } = one;
+        return element('tr', [
+            headerCell(element('bdi', label), 'row'),
+            barCell([0, by], axis, places(by), one === own),
+            element('td', '×', 'sign'), ...[...v].map((value) => cell(value, top)),
+            element('td', '=', 'sign'), ...[...v].map((value) => cell(value * by, most)),
+        ], one === own ? 'main' : '');
+    });
     const { length } = context;
     const group = (words) => element('th', words, '', { colspan: length, scope: 'colgroup' });
     const head = element('tr', [element('td'), headerCell(say('weight'), 'col'), element('td'),
@@ -154,7 +159,7 @@ const partsOfStream = ({ marks }) => marks
 
 // The rows and numbers of a column in a table of explain, but for the sum, its last row.
 function columnOfTable(step, section, name) {
-    const table = tableOf(step, section);
+    const table = workedTable(step, section);
     const columns = [...table.tHead.rows].at(-1).cells;
     const at = [...columns].findIndex(({ textContent }) => textContent === String(name));
     return [...table.tBodies[0].rows].map(({ cells }) =>
@@ -162,7 +167,7 @@ function columnOfTable(step, section, name) {
 }
 
 // The last table of a section of explain, which has its results; without a number, of the only one.
-function tableOf({ texts }, section) {
+function workedTable({ texts }, section) {
     const made = new DOMParser().parseFromString(texts.arithmetic, 'text/html');
     const numberOf = (title) => parseInt(title.textContent, 10);
     const titles = [...made.querySelectorAll('h2')];
@@ -174,7 +179,7 @@ function tableOf({ texts }, section) {
 
 // How the largest weight grows with the length of vectors, without and with ÷ √d.
 function widthsPicture(step) {
-    const rows = [...tableOf(step).tBodies[0].rows].map(({ cells }) =>
+    const rows = [...workedTable(step).tBodies[0].rows].map(({ cells }) =>
         [0, 3, 4].map((at) => Number(cells[at].textContent)));
     const axis = { ...axisOf([1]), low: 0 };
     const head = ['without ÷ √d', 'with ÷ √d'].map((words) => headerCell(say(words), 'col'));
@@ -189,14 +194,15 @@ function widthsPicture(step) {
 
 // --- matrices ------------------------------------------------------------------------------------
 
-// A square table of weights; `hidden`: which cells are masked.
-function weightTable(title, words, rows, hidden, sums) {
+// A table of weights; `hidden`: which cells are masked; `sums`: of the rows; null: not shown.
+function weightTable(title, words, rows, hidden, sums, keys = words) {
+    const most = Math.max(1, ...rows.flat());
     const cell = (value, isHidden) => {
         const td = element('td', isHidden ? '0' : places(value), isHidden ? 'hatched' : 'toned');
-        td.style.setProperty('--tone', `${62 * value}%`);
+        td.style.setProperty('--tone', `${(62 * Math.max(value, 0)) / most}%`);
         return td;
     };
-    const named = words.map((word) => element('bdi', word));
+    const named = keys.map((word) => element('bdi', word));
     const heads = [...named, ...(sums ? [say('sum')] : [])].map((word) => headerCell(word, 'col'));
     const body = rows.map((values, row) => element('tr', [
         headerCell(element('bdi', words[row]), 'row'),
@@ -213,6 +219,41 @@ const labelsOf = (tensor, axis) =>
     Array.from({ length: tensor[`${axis}Count`] }, (_, at) => tensor.label(axis, at));
 
 const namedTensor = ({ sentence }, name) => sentence.of(name)[0];
+
+// All weights of a head: each row sums to 1.
+function weightsPicture(step) {
+    const tensor = step.sentence.tensors.find((one) => one.isAttention);
+    const rows = Array.from({ length: tensor.rowCount }, (_, row) => [...tensor.row(0, row)]);
+    const [words, keys] = [labelsOf(tensor, 'row'), labelsOf(tensor, 'column')];
+    return [weightTable(say('weights of all words'), words, rows, () => false, null, keys)];
+}
+
+// Queries and keys of all words, beside each other.
+function vectorsPicture(step) {
+    const tensors = ['q', 'k'].map((name) => namedTensor(step, name));
+    const body = labelsOf(tensors[0], 'row').map((word, row) => element('tr', [
+        headerCell(element('bdi', word), 'row'),
+        ...tensors.flatMap((tensor) => [...tensor.row(0, row)].map((value) => {
+            const td = element('td', places(value), 'toned');
+            td.style.setProperty('--tone', `${30 * Math.abs(value)}%`);
+            return td;
+        }))]));
+    const heads = tensors.map((tensor) => element('th', say(tensor.tensor === 'q' ? 'query' : 'key'),
+        '', { colspan: tensor.columnCount, scope: 'colgroup' }));
+    return [element('table', [element('thead', element('tr', [element('td'), ...heads])),
+        element('tbody', body)], 'cells-table')];
+}
+
+// What a state holds under the words of the text: rows are keys, columns values.
+function statePicture(step) {
+    const mark = step.marks.find(({ tensor }) => tensor.tensor === 'mix_state');
+    const all = step.lesson.channels.split(' ');
+    const said = [...new Set(step.sentence.labels.sentence.map(shown))];
+    const rows = said.map((key) => said.map((value) =>
+        mark.tensor.at(mark.index, all.indexOf(key), all.indexOf(value))));
+    const title = say('The state after the last word: a row is a key, a column what it holds');
+    return [weightTable(title, said, rows, () => false)];
+}
 
 // The weights with the causal mask, and without it at a click.
 function maskPicture(step) {
@@ -279,6 +320,19 @@ function headsPicture(step) {
             quoted(tensor.label('column', 0))))];
 }
 
+// The numbers of a tensor as a grid that can be counted.
+function gridOfCells(tensor, index, name) {
+    const most = Math.max(...tensor.matrix(index).map(Math.abs));
+    const cells = [...tensor.matrix(index)].map((value) => {
+        const one = element('i', '', 'toned', { title: places(value) });
+        one.style.setProperty('--tone', `${15 + (70 * Math.abs(value)) / most}%`);
+        return one;
+    });
+    const grid = element('span', cells, 'grid-cells');
+    grid.style.gridTemplateColumns = `repeat(${tensor.columnCount}, 22px)`;
+    return element('span', [grid, `${name}: ${tensor.rowCount} × ${tensor.columnCount}`], 'counted');
+}
+
 // Heads above the keys and values that they share.
 function sharedPicture(step) {
     const [k, v] = ['k', 'v'].map((name) => namedTensor(step, name));
@@ -291,9 +345,8 @@ function sharedPicture(step) {
                 `${quoted(tensor.label('row', row))} → ${quoted(tensor.label('column', column))} `,
                 places(tensor.at(index, row, column))]);
         }), 'queries'),
-        element('p', [element('b', k.shownHead(set)), element('br'),
-            say('keys: # × #, values: # × #', k.rowCount, k.columnCount, v.rowCount,
-                v.columnCount)], 'kept'),
+        element('div', [element('b', k.shownHead(set)), ...[[k, 'keys'], [v, 'values']].map(
+            ([tensor, name]) => gridOfCells(tensor, set, say(name)))], 'kept'),
     ], 'set'));
     return [element('div', sets, 'sets')];
 }
@@ -357,7 +410,7 @@ function planePicture(step) {
     const row = step.marks[0].row;
     const isKey = (one) => one.row === row && one.tensor.labels('column');
     const told = new Set(step.marks.filter(isKey).map(({ column }) => column));
-    const kindOf = (at) => (told.has(at) ? 'told' : '');
+    const kindOf = (at) => (told.has(at) ? 'named' : '');
     const obstacles = [];
     points.forEach((one, at) => {
         const foot = { x: one.x, y: 0 };
@@ -373,15 +426,17 @@ function planePicture(step) {
     const [startX, startY] = place(origin);
     [...told].forEach((at, number) => {
         const [end] = place({ x: points[at].x, y: 0 });
-        const y = startY + 8 + 7 * number;
+        const y = startY + 12 + 9 * number;
         svg.append(shape('path', { class: 'shadow', d: `M${startX} ${y}H${end}` }));
+        svg.append(shape('path', { class: 'edge', d: `M${end} ${y - 5}v10` }));
         obstacles.push(...[0.2, 0.4, 0.6, 0.8, 1].map((part) =>
             [startX + part * (end - startX), y]));
     });
     const [tipX, tipY] = place({ x: length, y: 0 });
     svg.append(shape('path', { class: 'tip', d: `M${tipX} ${tipY}l-10 -5v10z` }));
+    const isNarrow = width < 480; // a phone has room for the names of the marked keys alone
     const names = points.map((one, at) => ({ at: place(one), kind: kindOf(at),
-        words: `${one.label} ${places(one.raw)}` }));
+        words: `${one.label} ${places(one.raw)}` })).filter(({ kind }) => kind || !isNarrow);
     names.push({ at: [tipX, tipY], words: say('query of #', quoted(query)), kind: 'query' });
     const placed = [];
     for (const one of names.sort((a, b) => (b.kind > a.kind ? 1 : -1)))
@@ -435,22 +490,27 @@ function sizeOfWords(words, { width, size }) {
     return clamp(Math.floor(width / needed), isProjecting() ? 18 : size, 2 * size);
 }
 
-// The names of arcs, short arcs first: each a little aside, or above the names that it would
-// cover. Returns the upper edge of them all, or 0.
-function placeNames(svg, names, size) {
+// The names of arcs, short arcs first, each at the nearest place where it covers no other name and
+// no arc, or only no name. Returns the upper edge of them all, or 0.
+function placeNames(svg, names, curves, { size, width }) {
     const placed = [];
+    const moves = [0, -1, 1, -2, 2, -3, 3, -4, 4].flatMap((across) =>
+        [0, -0.6, -1.2, -2.4, -3.6].map((up) => [across * size, up * size]));
+    moves.sort((a, b) => Math.hypot(...a) - Math.hypot(...b));
     for (const one of names.sort((a, b) => b.y - a.y)) {
         const high = 1.2 * size * one.lines.length;
-        const room = (other) => one.half + other.half + 6;
-        const meets = (other) => Math.abs(one.x - other.x) < room(other)
-            && one.y > other.y - other.high && one.y - high < other.y;
-        const first = placed.find(meets);
-        const aside = first && first.x + Math.sign(one.x - first.x) * room(first);
-        if (first && Math.abs(aside - one.x) < 2 * size) one.x = aside;
-        for (let other; (other = placed.find(meets));) one.y = other.y - other.high;
-        placed.push({ ...one, high });
-        one.lines.forEach((line, at) => svg.append(shape('text', { x: one.x, class: 'arc-words',
-            y: one.y - (one.lines.length - 1 - at) * 1.2 * size, 'font-size': size }, line)));
+        const isFree = ({ x, y }) => placed.every((other) =>
+            Math.abs(x - other.x) >= one.half + other.half + 6
+                || y <= other.y - other.high || y - high >= other.y);
+        const isClear = ({ x, y }) => curves.every(([left, down]) =>
+            Math.abs(left - x) > one.half + 4 || down < y - high || down > y + 5);
+        const tries = moves.map(([across, up]) => ({ y: one.y + up,
+            x: clamp(one.x + across, one.half, width - one.half) }));
+        const place = tries.find((at) => isFree(at) && isClear(at)) || tries.find(isFree) || one;
+        placed.push({ ...one, ...place, high });
+        const kind = `arc-words ${one.kind || ''}`;
+        one.lines.forEach((line, at) => svg.append(shape('text', { x: place.x, class: kind,
+            y: place.y - (one.lines.length - 1 - at) * 1.2 * size, 'font-size': size }, line)));
     }
     return Math.min(0, ...placed.map(({ y, high }) => y - high));
 }
@@ -470,6 +530,7 @@ function drawArcsOf(step, words, arrows, label) {
     const svg = drawing(step.width, height, label);
     const baseline = ({ line }) => top + line * below;
     const names = [];
+    const curves = [];
     for (const one of arrows) {
         const [from, to] = [spots[one.row], spots[one.column]];
         const [a, b] = [baseline(from) - size, baseline(to) - size];
@@ -481,18 +542,24 @@ function drawArcsOf(step, words, arrows, label) {
         const [pull, push] = isAbove ? [a - 1.33 * high, a - 1.33 * high]
             : [(start + end) / 2, (start + end) / 2];
         const width = 1.5 + 5 * one.share;
-        svg.append(shape('path', { class: `arc ${one.kind || ''}`, 'stroke-width': width,
-            d: `M${from.x} ${start}C${from.x} ${pull} ${to.x} ${push} ${to.x} ${end}` }));
         const back = isAbove || end > start ? -1 : 1; // from the tip to the shaft
+        svg.append(shape('path', { class: `arc ${one.kind || ''}`, 'stroke-width': width,
+            d: `M${from.x} ${start}C${from.x} ${pull} ${to.x} ${push} ${to.x} ${end + 9 * back}` }));
         svg.append(shape('path', { class: `head ${one.kind || ''}`,
             d: `M${to.x} ${end + 2}l-6 ${11 * back}h12z` }));
+        for (let part = 0; part <= 24; part++) {
+            const [t, s] = [part / 24, 1 - part / 24];
+            const bend = (a0, a1, a2, a3) =>
+                s ** 3 * a0 + 3 * s * s * t * a1 + 3 * s * t * t * a2 + t ** 3 * a3;
+            curves.push([bend(from.x, from.x, to.x, to.x), bend(start, pull, push, end)]);
+        }
         const lines = isAbove ? one.words : [one.words.join(' ')];
         const half = Math.max(...lines.map((line) => textWidth(line, step.size))) / 2;
         const middle = (from.x + to.x) / 2 + (isAbove ? 0 : half + 8); // beside an arc across lines
         const x = clamp(middle, half, step.width - half);
-        names.push({ lines, x, half, y: isAbove ? a - high - 8 : pull + 0.3 * step.size });
+        names.push({ lines, x, half, kind: one.kind, y: isAbove ? a - high - 8 : pull + 0.3 * step.size });
     }
-    const upper = placeNames(svg, names, step.size);
+    const upper = placeNames(svg, names, curves, step);
     svg.setAttribute('viewBox', `0 ${upper} ${step.width} ${height - upper}`);
     svg.setAttribute('height', height - upper);
     const isEnd = (at) => arrows.some(({ row, column }) => row === at || column === at);
@@ -537,7 +604,7 @@ function cutPicture(step, section, key) {
     const words = labelsOf(main.tensor, 'row');
     const arrow = ({ tensor, index, row, column }, share = tensor.at(index, row, column)) =>
         ({ row, column, share, words: [`${tensor.shownHead(index)} ${percent(share)}`] });
-    const cells = tableOf(step, section).tBodies[0].rows[key].cells;
+    const cells = workedTable(step, section).tBodies[0].rows[key].cells;
     const left = Number([...cells].filter((one) => /^[\d.]+$/.test(one.textContent)).at(-1)
         .textContent);
     const name = helper.tensor.shownHead(helper.index);
@@ -586,6 +653,9 @@ const PICTURES = {
     projections: projectionsPicture,
     shared: sharedPicture,
     softmax: softmaxPicture,
+    state: statePicture,
+    vectors: vectorsPicture,
     weighed: weighedPicture,
+    weights: weightsPicture,
     widths: widthsPicture,
 };

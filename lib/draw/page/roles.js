@@ -20,7 +20,7 @@ function headName({ layer, head, name }, changes = { kept: null }, parts = shown
     return buttonFor(() => set({ layer, head, ...changes }), parts, 'name', marks);
 }
 
-// "L1·H0, L1·H1 and L1·H3"
+// "L1H0, L1H1 and L1H3"
 const namesOf = (parts) => parts.flatMap((part, at) =>
     (!at ? [part] : [at === parts.length - 1 ? ' and ' : isChinese() ? '、' : ', ', part]));
 
@@ -75,7 +75,7 @@ function putRoles(box) {
     box.append(say(`, #, the most of all ${all}. `, shareChange(most.winner, most.share)));
 }
 
-// "L1·H3: layer 1, head 3", of the selected head
+// "L1H3: layer 1, head 3", of the selected head
 function putNaming(box) {
     const tensor = shownTensor();
     const place = [tensor.layer, tensor.heads?.[state.head]];

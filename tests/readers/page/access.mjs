@@ -111,11 +111,11 @@ await test('the accessibility tree contains every part with its name and role', 
             'group Tokens',
             'button red',
             'heading After “old” the model says “door” 86 %',
-            'button L1·H1',
+            'button L1H1',
             'group All heads by layer',
-            'button L0·H1, previous token',
-            'heading L1·H0 induction head',
-            'application Matrix of weights L1·H0',
+            'button L0H1, previous token',
+            'heading L1H0 induction head',
+            'application Matrix of weights L1H0',
             'button Why this number? Enter',
             'list Most likely tokens',
             'table How it came about',
@@ -134,10 +134,10 @@ await test('names describe the matrix without repetition, and no mark has the ro
         await go(page, 'sentence=1&pin=0&head=1.1');
         const tree = linesOf(await page.accessibility.snapshot({ interestingOnly: false }));
         const found = (start) => tree.filter((line) => line.startsWith(start)).length;
-        same(1, found('application Matrix of weights L1·H1: query by key'));
+        same(1, found('application Matrix of weights L1H1: query by key'));
         same(0, found('deletion'));
-        same(1, found('button L0·H1, previous token'));
-        yes(!tree.some((line) => /^\S+ (L0·H1|mixed)$/.test(line)), 'captions repeat names');
+        same(1, found('button L0H1, previous token'));
+        yes(!tree.some((line) => /^\S+ (L0H1|mixed)$/.test(line)), 'captions repeat names');
     }));
 
 await test('text on every colour of the scale has a contrast of at least 4.5', () =>

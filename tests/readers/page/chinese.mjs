@@ -44,7 +44,7 @@ async function englishOf(page) {
         return found;
     });
     const chips = (await page.locator('.chip').allTextContents()).concat('door', 'tree');
-    const isName = (word) => TENSORS.test(word) || /^(L|H|KV)\d+$/.test(word); // L0·H1
+    const isName = (word) => TENSORS.test(word) || /^L\d+((H|KV)\d+|\.mlp)?$/.test(word); // L0H1
     const isEnglish = (word) => !chips.includes(word) && !NAMES.has(word) && !isName(word);
     return [...new Set(texts)].filter((text) => {
         const tokens = /下一个词元：\S+ → \S+|“[^”]*”|^\d+[:：] ?\S+|k − \S+的 k/g;
@@ -113,13 +113,13 @@ await test('an address with ?lang=zh is Chinese; lists and names of heads on a p
             await page.goto(`${page.url().split('#')[0]}?lang=zh`);
             same('zh', await page.evaluate(() => document.documentElement.lang));
             await page.click('.thumb[data-head="0.1"]');
-            same('L0·H1 前一词元', await page.innerText('#head-title'));
+            same('L0H1 前一词元', await page.innerText('#head-title'));
             await page.click('#scores summary');
             const roles = await page.innerText('#roles');
-            yes(/L0·H2\s*、\s*L0·H3/.test(roles), roles);
+            yes(/L0H2\s*、\s*L0H3/.test(roles), roles);
             same('在“cabinet”之后，模型说“are” > 99.9 %', await page.innerText('#headline'));
             same(
-                '头 L1·H3 回看“keys”（94 %）。 如果“cabinet”看不到“keys”，模型会说“is”（99.9 %）。',
+                '头 L1H3 回看“keys”（94 %）。 如果“cabinet”看不到“keys”，模型会说“is”（99.9 %）。',
                 await page.innerText('#finding'),
             );
             for (const screen of ['matrix', 'motion', 'write']) {

@@ -331,7 +331,7 @@ function toldBy({ tables, tokens }, [model]) {
     const [query, key] = [one.query, one.key].map((name) => name && quoted(/:(.*)/.exec(name)[1]));
     const [at, weight] = [Number(/\d*/.exec(one.query)), roundShare(one.weight)];
     const [says, other] = [one.prediction, one.without].map((text) => text && quoted(text));
-    const head = `L${one.layer}·H${one.head}`;
+    const head = `L${one.layer}H${one.head}`;
     const without = roundShare(one.without_probability);
     const changes = one.D !== null && says !== other;
     if (/^(life|journey|nlp)/.test(model))

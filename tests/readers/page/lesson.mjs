@@ -39,7 +39,7 @@ function tensorsOf(line) {
 // The numbers of a tensor and head by a name such as "weights 0.1".
 function numbersOf(tensors, name) {
     const [tensor, place] = name.replace('scores after the mask', 'masked')
-        .replace(/ L(\d+)/, ' $1').replace('·KV', '.kv').replace('·H', '.').split(' ');
+        .replace(/ L(\d+)/, ' $1').replace('KV', '.kv').replace('H', '.').split(' ');
     const [layer, head] = place ? place.split('.') : [];
     const found = tensors[layer ? `h.${layer}.${tensor}` : tensor] || tensors[`h.0.${tensor}`];
     const isOfHeads = head || Array.isArray(found[0][0]); // unnamed: a model with one head
@@ -49,7 +49,7 @@ function numbersOf(tensors, name) {
 // A page whose tables are open, in each step.
 const withTables = (file, body, options) =>
     withPage(file, async (page) => {
-        await page.click('.tables > summary');
+        for (const one of ['.tables', '.tries']) await page.click(`${one} > summary`);
         await body(page);
     }, options);
 
@@ -61,7 +61,7 @@ await test('every step has the text of the command `lesson`', () =>
             await page.selectOption('#sentence', String(step - 1));
             const text = said(step > lines.length ? 'scale' : String(step));
             const parts = await page.$$eval('.told > p', (all) => all.map((p) => p.innerText));
-            same(all[step - 1], await page.locator('.command code').innerText());
+            same(all[step - 1], await page.locator('.told .command code').innerText());
             for (const part of parts.filter((one) => !one.includes('attn-cli ')))
                 yes(text.replace(/\s+/g, ' ').includes(part.replace(/\s+/g, ' ')), part);
         }
@@ -149,11 +149,11 @@ await test('buttons and keys lead to the next and the previous step', () =>
         same(0, await page.locator('#lesson-before').count());
     }));
 
-// Open Motion in a step that has it.
+// Open Motion in a step that has it; it stays open from step to step.
 async function watch(page) {
     const fold = page.locator('.moves > summary');
     if (!(await fold.count())) return;
-    await fold.click();
+    if (!(await page.locator('.moves[open]').count())) await fold.click();
     await page.locator('.moves #play').waitFor();
 }
 
@@ -267,7 +267,7 @@ await test('numbers of the first pictures are those of the models', () =>
         const four = (values) => values.map((value) => value.toFixed(4));
         const find = (line, name) => numbersOf(tensorsOf(line), name);
         const weights = find(lines[1], 'weights')[1];
-        const rows = await cells(1, '.picture tbody tr');
+        const rows = await cells(1, '.picture .bars-table tbody tr');
         rows.forEach((row, at) => yes(row.endsWith(weights[at].toFixed(4)), row));
         const adds = await cells(7);
         const [, , attention] = find(lines[7], 'attn_out L0')[2];
@@ -656,7 +656,7 @@ await test('a lesson in Chinese is in Chinese', async () => {
         same('zh', await page.getAttribute('html', 'lang'));
         for (let step = 0; step <= WALK; step++) {
             await page.selectOption('#sentence', String(step));
-            const isTerm = (text) => /^([a-z_0-9.]+( L\d+(·K?[HV]+\d+)?)?|L\d+·K?[HV]+\d+|Esc|GPT|\+ MLP|e\^\(… − max\))$/.test(text);
+            const isTerm = (text) => /^([a-z_0-9.]+( L\d+((H|KV)\d+)?)?|L\d+(H|KV)\d+|Esc|GPT|\+ MLP|e\^\(… − max\))$/.test(text);
             const isForeign = (text) => !/[\u4e00-\u9fff]/.test(text) && !isTerm(text);
             same([], (await wordsOf(page)).filter(isForeign), `step ${step + 1}`);
         }

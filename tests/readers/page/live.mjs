@@ -333,7 +333,7 @@ if (write()) {
                 await anew(page, () => page.keyboard.press('x'));
                 const text = await page.innerText('#effect');
                 yes(/^Before → now the prediction changes: “door” 86 % → “red” \d+ %/.test(text), text);
-                same('without L0·H1', await page.innerText('#heads-on [aria-pressed="true"]'));
+                same('without L0H1', await page.innerText('#heads-on [aria-pressed="true"]'));
                 yes((await page.innerText('#headline')).includes('“door” 86 %'), 'another headline');
                 const [off] = [json('-s', REPEAT, '--ablate', '0.1')].flat();
                 await showHead(page, '1.1');
@@ -409,9 +409,9 @@ if (write()) {
                 yes(/the prediction changes: “.*” .* → “/.test(effect), effect);
                 yes(effect.includes(`“${plain(was)}”`) && effect.includes(`“${plain(is)}”`), effect);
                 const title = await page.innerText('#head-title');
-                same('L1·H3 off: only its output is removed', title);
+                same('L1H3 off: only its output is removed', title);
                 await page.keyboard.press('p');
-                same('L1·H3 off', await page.innerText('#head-title'));
+                same('L1H3 off', await page.innerText('#head-title'));
                 await page.keyboard.press('p');
                 await anew(page, () => page.click('#reset'));
                 const all = await page.innerText('#effect');
@@ -438,7 +438,7 @@ if (write()) {
                 await page.keyboard.press('Enter');
                 yes(await focus('.over'), 'the skip link does not lead to the matrix');
                 same(text, await page.inputValue('#text'));
-                same('without L0·H1', await page.innerText('#heads-on [aria-pressed="true"]'));
+                same('without L0H1', await page.innerText('#heads-on [aria-pressed="true"]'));
                 yes((await page.innerText('#effect')).startsWith('Before → now'), 'nothing is compared');
                 for (const key of ['x', 's', '[', 'ArrowUp']) {
                     const before = await cell();
@@ -451,7 +451,7 @@ if (write()) {
                 await showHead(page, '1.3');
                 await page.focus('.thumb[data-head="1.1"]');
                 await anew(page, () => page.keyboard.press('x'));
-                same('without L1·H1', await page.innerText('#heads-on [aria-pressed="true"]'));
+                same('without L1H1', await page.innerText('#heads-on [aria-pressed="true"]'));
                 yes(await focus('.thumb[data-head="1.1"]'), 'x loses the focus');
             },
             WIDE,
@@ -581,7 +581,7 @@ if (write()) {
         return withPage(file, async (page) => {
             await settled(page, source);
             await anew(page, () => page.click('.switch >> nth=0'));
-            same('L0·H0 before → now', await page.innerText('#head-title'));
+            same('L0H0 before → now', await page.innerText('#head-title'));
             yes(/writes?|prediction/.test(await page.innerText('#effect')), 'no effect');
             await page.keyboard.press('e');
             const line = (await page.locator('#export code').allInnerTexts()).at(-1);
@@ -681,7 +681,7 @@ if (write()) {
             for (const [name, ...options] of [['scale', '--scale', 'none'], ['positions', '--without', 'positions']]) {
                 await anew(page, () => page.click(`#switch-${name}`));
                 const said = await page.innerText('#effect');
-                const words = `“it” → “chicken” ${shareOf()} → ${shareOf(...options)} in L1·H0`;
+                const words = `“it” → “chicken” ${shareOf()} → ${shareOf(...options)} in L1H0`;
                 yes(said.includes(words), `${said}, expected ${words}`);
                 same(`Usually: ${headline}`, await page.innerText('#headline'));
                 await anew(page, () => page.click('#reset'));

@@ -258,7 +258,7 @@ await test('an encoder-decoder opens on cross-attention, with its source and pre
             await page.click('#scores summary');
             const sentence = await page.innerText('#roles');
             yes(sentence.startsWith('Each row predicts the word after'), sentence);
-            yes(sentence.endsWith(' source. L0·H0: layer 0, head 0'), sentence);
+            yes(sentence.endsWith(' source. L0H0: layer 0, head 0'), sentence);
             const { cross_weights: weights } = Object.fromEntries(
                 Object.entries(json(...both).tensors).map(([name, one]) => [name.slice(4), one[0]]),
             );

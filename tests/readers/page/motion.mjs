@@ -298,7 +298,7 @@ await test('motion: a Chinese page says all in Chinese, and translates no token'
             for (const one of plan) {
                 await scene(page, one);
                 const words = await page.innerText('#scene-words');
-                const plain = words.replace(/“[^”]*”|softmax|MLP|W_O|RoPE|L\d·H\d|\bd\b/g, '');
+                const plain = words.replace(/“[^”]*”|softmax|MLP|W_O|RoPE|L\dH\d|\bd\b/g, '');
                 yes(!/[a-z]{2}/i.test(plain), words);
                 yes(/[\u4e00-\u9fff]/.test(words), words);
             }
@@ -311,7 +311,7 @@ await test('motion: heads that the page does not explain have the command that a
         async (page) => {
             await scene(page, 'softmax');
             const words = await page.innerText('#motion-missing');
-            yes(/queries, keys and values of L1·H2\. Those of one head take about [\d,]+ bytes/.test(words), words);
+            yes(/queries, keys and values of L1H2\. Those of one head take about [\d,]+ bytes/.test(words), words);
             yes(words.includes(`--explain 1.2 -o page.html`), words);
         },
         { path: writePage(TEXT, '--explain', 'none'), hash: '#screen=motion&head=1.2' },
@@ -330,7 +330,7 @@ await test('motion: pages without all heads follow one of each layer', () =>
                 );
                 return found[0];
             });
-            yes((await page.innerText('#scene-title')).startsWith(`L0·H${best[0]}`), `L0·H${best[0]} for ${await page.innerText('#scene-title')}`);
+            yes((await page.innerText('#scene-title')).startsWith(`L0H${best[0]}`), `L0H${best[0]} for ${await page.innerText('#scene-title')}`);
             const context = (await readNumbers(page)).at(-1).slice(4).map(Number);
             const expected = numbers['h.0.context'][best[0]][11];
             context.forEach((value, i) => yes(Math.abs(value - expected[i]) < 0.02, `dim ${i}: ${value} for ${expected[i]}`));

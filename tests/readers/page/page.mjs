@@ -286,7 +286,7 @@ await test('the bars of an attribution have the names and numbers of its table',
     return withPage(path, async (page) => {
         const parts = execFileSync(attn, ['attribute', '-q', LIFE]).toString();
         const texts = await page.locator('svg text').allTextContents();
-        const [, name, number] = /(layer 1 mlp) {2,}(-?[0-9.]+)/.exec(parts);
+        const [, name, number] = /(L1\.mlp) {2,}(-?[0-9.]+)/.exec(parts);
         yes(texts.includes(name) && texts.includes(number), texts.join());
     });
 });

@@ -88,7 +88,7 @@ await test('keys and the switch change the view, which keeps text, query, layer 
         yes(/sentence=1&screen=motion&head=1.2&token=8/.test(address), address);
         await page.keyboard.press('m');
         same('it', (await page.locator('.chip[aria-pressed="true"]').innerText()).trim());
-        yes((await page.innerText('#head-title')).startsWith('L1·H2'), 'another head');
+        yes((await page.innerText('#head-title')).startsWith('L1H2'), 'another head');
         yes(!(await page.isVisible('#motion')), 'the motion is in the matrix');
         await page.click('#screen-write');
         await page.goBack();
@@ -217,11 +217,11 @@ await test('the headline, its head and what the model would say are those of the
                 nextOf(model, text, query, `--knockout=${query}:${key}`)];
             const [[name]] = await bars(page);
             yes(headline.endsWith(`says “${plain(name)}” ${roundShare(now.share)}`), headline);
-            yes(said.includes(`L${layer}·H${head}`) && said.includes(`(${roundShare(weight)})`), said);
+            yes(said.includes(`L${layer}H${head}`) && said.includes(`(${roundShare(weight)})`), said);
             if (now.id === cut.id) yes(said.includes(`would fall to ${roundShare(cut.share)}.`), said);
             else yes(said.endsWith(`the model would say ${/“[^”]*” \([^)]*\)\.$/.exec(said)?.[0]}`), said);
             yes(now.id === cut.id || said.includes(`(${roundShare(cut.share)}).`), said);
-            same(`L${layer}·H${head}`, (await page.innerText('#head-title')).split(' ')[0]);
+            same(`L${layer}H${head}`, (await page.innerText('#head-title')).split(' ')[0]);
             same(String(query), await page.getAttribute('#chips [aria-pressed="true"]', 'data-at'));
             same(1, await page.locator('#arcs path').count());
         });
@@ -256,7 +256,7 @@ await test('a text without a finding says so, and its arcs are the mean of all h
 await test('an encoder and a translator open on their sentence', async () => {
     await withPage(writePage('-m', 'roles', `${TIRED.replace('did not', "didn't")}.`), async (page) => {
         same('“it” looks back at “chicken” (99.7 %)', await page.innerText('#headline'));
-        yes((await page.innerText('#finding')).startsWith('Seen in head L1·H0. Others: “cross” →'), 'others');
+        yes((await page.innerText('#finding')).startsWith('Seen in head L1H0. Others: “cross” →'), 'others');
         same(4, await page.locator('#arcs path').count());
         same('it → chicken', await page.innerText('#pair'));
         await page.click('#finding [data-head="1.1"]');
@@ -274,7 +274,7 @@ await test('an encoder and a translator open on their sentence', async () => {
     );
     await withPage(writePage('-m', 'recall', 'cat red dog blue cat green cat'), async (page) => {
         same('After “cat” the model says “green” 78 %', await page.innerText('#headline'));
-        yes((await page.innerText('#finding')).startsWith('The state of L0·H0 gives back'), 'a state');
+        yes((await page.innerText('#finding')).startsWith('The state of L0H0 gives back'), 'a state');
     });
 });
 
@@ -328,7 +328,7 @@ await test('each head has a strip with its largest weight, which selects the hea
         same(expected, await texts(page, '#strips .most'));
         await page.click('.strip[data-head="0.1"]');
         same(1, await page.locator('.strip[aria-pressed="true"]').count());
-        yes((await page.innerText('#head-title')).startsWith('L0·H1'), 'another head');
+        yes((await page.innerText('#head-title')).startsWith('L0H1'), 'another head');
         await page.click('#form-maps');
         yes(!(await page.isVisible('#strips')) && (await page.isVisible('#grid')), 'both forms');
     });

@@ -32,7 +32,7 @@ const TEXTS = [
 ];
 const WRONG = ['', 'and then '.repeat(200)];
 const live = join(scratch, 'live.html'); // live.mjs writes it
-const shownHead = (layer, head) => `L${layer}·H${head}`;
+const shownHead = (layer, head) => `L${layer}H${head}`;
 
 // Runs in the page: what each part says. Labels of the matrix are those that were drawn.
 function watch() {
@@ -55,7 +55,7 @@ function watch() {
         layers: all('#layer-rows tr').join(' '),
         entry: text('entry'),
         headline: text('headline') + text('finding'),
-        roles: text('roles').replace(/L\d+·H\d+: layer .*/, ''),
+        roles: text('roles').replace(/L\d+H\d+: layer .*/, ''),
         grid: [...document.querySelectorAll('.thumb')].map((one) => one.ariaLabel).join(),
         readout: text('readout'),
         table: all('#numbers td, #numbers th').join(' '),
@@ -243,7 +243,7 @@ function luminance(colour) {
         .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
 }
 
-// "L1·H3, induction": the roles of all heads, as the command says and as the page does.
+// "L1H3, induction": the roles of all heads, as the command says and as the page does.
 function rolesOfCommand(text) {
     const lines = execFileSync(attn, ['heads', '-q', text]).toString().split('\n');
     const rows = lines.map((line) => /^ +(\d+) +(\d+)(?: +[\d.]+){7}(?:  (.*))?$/.exec(line));
@@ -357,7 +357,7 @@ await test('a page names the head that the prediction needs most, and says by ho
             await page.click('#scores summary');
             const roles = await page.innerText('#roles');
             yes(roles.includes(`Without ${most.name}, ${most.words}, the most of all heads.`), roles);
-            yes(/L\d·H\d: layer \d, head \d$/.test(roles), roles);
+            yes(/L\dH\d: layer \d, head \d$/.test(roles), roles);
         });
         if (!existsSync(live)) continue;
         const typed = async (page) => {

@@ -58,17 +58,17 @@ await test('task 1: the sentence names the induction heads, and the matrix outli
             await page.click('#scores summary');
             const text = await page.innerText('#roles');
             same(['1.0', '1.1', '1.3'], expected);
-            yes(text.startsWith('On this text L1·H0, L1·H1 and L1·H3 are induction heads: they'), text);
-            yes(text.includes('L0·H1 attends to the previous token.'), text);
-            await page.click('#roles button >> text=L1·H1');
-            same('L1·H1 induction head', await page.innerText('#head-title'));
+            yes(text.startsWith('On this text L1H0, L1H1 and L1H3 are induction heads: they'), text);
+            yes(text.includes('L0H1 attends to the previous token.'), text);
+            await page.click('#roles button >> text=L1H1');
+            same('L1H1 induction head', await page.innerText('#head-title'));
             const legend = await page.innerText('#legend');
             yes(legend.includes('perfect induction'), legend);
             const of = inductionOf(tensors['h.1.weights'][1], REPEAT.split(' '));
             same(`mean ${of.toFixed(2)}`, await page.innerText('#head-score'));
             const framed = await pixels(page);
             await page.click('.thumb[data-head="1.2"]');
-            same('L1·H2 mixed head', await page.innerText('#head-title'));
+            same('L1H2 mixed head', await page.innerText('#head-title'));
             yes(framed !== (await pixels(page)), 'the same picture');
         },
         WIDE,
@@ -163,7 +163,7 @@ await test('task 6: two sentences or runs are compared from the largest change',
             const text = await readout(page);
             yes(text.startsWith(`${by < 0 ? '−' : '+'}${Math.abs(by).toFixed(2)}`), text);
             yes(text.includes(`query ${row}, key ${column}`), text);
-            same(`L${layer}·H${head} compared with A`, await page.innerText('#head-title'));
+            same(`L${layer}H${head} compared with A`, await page.innerText('#head-title'));
             const legend = await page.innerText('#legend');
             yes(/less\s+more than in A/.test(legend), legend);
             same(`A: ${REPEAT}`, await page.innerText('#pinned .pin-name'));
@@ -222,7 +222,7 @@ await test('models whose heads have other roles are compared in both orders', as
             const text = await readout(page);
             const by = `${most.by < 0 ? '−' : '+'}${Math.abs(most.by).toFixed(2)}`;
             yes(text.startsWith(by), `${text} is not ${by}`);
-            same('L0·H0 compared with A', await page.innerText('#head-title'));
+            same('L0H0 compared with A', await page.innerText('#head-title'));
             // a weight that one of the models masks is 0 there
             const shown = (await readTable(page)).flat().map(Number);
             for (const [at, cell] of cells.entries())
@@ -256,7 +256,7 @@ await test('a comparison opens on the largest change of all tokens, unless one i
                     ),
                 );
             const [by, layer, head, row, column] = most;
-            same(`L${layer}·H${head} compared with A`, await page.innerText('#head-title'));
+            same(`L${layer}H${head} compared with A`, await page.innerText('#head-title'));
             const text = await readout(page);
             yes(text.startsWith(`${by < 0 ? '−' : '+'}${Math.abs(by).toFixed(2)}`), text);
             yes(text.includes(`query ${row}, key ${column}`), text);
@@ -372,7 +372,7 @@ await test('task 10: all parts work by keyboard', () =>
             yes(!(await focused('.chip')), 'more than one stop in the chips');
             await page.locator('.thumb[tabindex="0"]').focus();
             await press('ArrowUp', 'ArrowRight', 'Enter');
-            yes((await page.innerText('#head-title')).startsWith('L0·H1 '), 'another head');
+            yes((await page.innerText('#head-title')).startsWith('L0H1 '), 'another head');
             yes(await focused('.thumb[data-head="0.1"]'), 'the focus is lost');
             await press('m');
             yes(await focused('.over'), 'm does not lead to the matrix');
@@ -415,7 +415,7 @@ await test('a link restores head, cell, Why and scale, and ignores bad values', 
     await withPage(path, async (page) => {
         await go(page, hash);
         same(said, await readout(page));
-        same('L1·H0 induction head', await page.innerText('#head-title'));
+        same('L1H0 induction head', await page.innerText('#head-title'));
         yes(await page.isVisible('#why'), 'the cell is not explained');
         await go(page, 'head=7.9&cell=99,99&sentence=9&scale=x&view=y&show=z&pin=5');
         yes(await page.isVisible('#stage .base'), 'nothing is drawn');

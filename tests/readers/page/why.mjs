@@ -240,7 +240,7 @@ await test('the panel begins with a verdict and links to other heads', () =>
             await page.innerText('#why .verdict'),
         );
         const all = [0, 1].flatMap((layer) =>
-            tensors[`h.${layer}.weights`].map((head, at) => [head[4][2], `L${layer}·H${at}`]),
+            tensors[`h.${layer}.weights`].map((head, at) => [head[4][2], `L${layer}H${at}`]),
         );
         const expected = all.sort((a, b) => b[0] - a[0]).slice(0, 3);
         same(
@@ -271,7 +271,7 @@ await test('the panel says where query and key come from, as `attribute` does', 
         const part = found.tables.score_parts.find(
             (one) => one.side === 'key' && one.part === 'L0.H1',
         );
-        const cell = page.locator('#why .parts button[title^="L0·H1"]').first();
+        const cell = page.locator('#why .parts button[title^="L0H1"]').first();
         const shown = Number((await cell.getAttribute('title')).split(' ').at(-1).replace('−', '-'));
         yes(Math.abs(shown - part.value) <= 0.01 * Math.abs(part.value), `${shown} ${part.value}`);
     }));
@@ -334,14 +334,14 @@ await test('a head that a query or key comes from is a click away, and so is the
         const key = strongest.indexOf(Math.max(...strongest));
         await go(page, 'head=1.3&cell=8,2&why=1');
         await page.click('#why summary >> nth=0');
-        await page.click('#why .parts button[title^="L0·H1"] >> nth=0');
+        await page.click('#why .parts button[title^="L0H1"] >> nth=0');
         yes((await readout(page)).includes(`query 2, key ${key}`), await readout(page));
-        same('L1·H3 ← L0·H1', (await page.innerText('#why .trail')).replace(/\s+/g, ' '));
+        same('L1H3 ← L0H1', (await page.innerText('#why .trail')).replace(/\s+/g, ' '));
         yes(await page.isVisible('#why .verdict'), 'the panel is closed');
         await page.click('#why .trail button');
         yes((await readout(page)).includes('query 8, key 2'), await readout(page));
         same(0, await page.locator('#why .trail').count());
-        await page.click('#why .parts button[title^="L0·H1"] >> nth=0');
+        await page.click('#why .parts button[title^="L0H1"] >> nth=0');
         await page.click('#why > p.names .name[aria-pressed="false"] >> nth=0'); // another head
         same(0, await page.locator('#why .trail').count());
     }));
@@ -383,7 +383,7 @@ await test('numbers of both texts of a change are explained as shown', () =>
         const found = await page.locator('#why .verdict').allInnerTexts();
         same([a, b], found.map((text) => text.replace(/,.*/, '')));
         const heads = await page.locator('#why .why-head > span').allInnerTexts();
-        same(['L1·H3 in A', 'L1·H3 in B'], heads.map((text) => text.replace(/ · .*/, '')));
+        same(['L1H3 in A', 'L1H3 in B'], heads.map((text) => text.replace(/ · .*/, '')));
         same(1, await page.locator('#why .close').count());
         yes((await page.innerText('#why .why-head >> nth=0')).includes('cabinets'), 'the words of B');
     }));

@@ -92,6 +92,8 @@ TEST(words_and_tokens_of_a_text_are_positions)
         {"@the dog", "0-2", "0-1"},
         {"the dog,4", "0-2,4", "0-1,4"},
         {"@the/2", "5", "3"},
+        {"the/2", "5", "3"},
+        {"the/1,cat", "0-1,6", "0,4"},
         {"@the/1,@cat", "0-1,6", "0,4"},
         {"1,@cat,-1", "1,6,-1", "1,4,-1"},
         {"es", "4", NULL}, /* a token, no word */
@@ -154,6 +156,9 @@ TEST(a_name_that_is_no_position_is_refused_with_a_guess)
         {"dgo", "found 'dgo': did you mean 'dog'?", false},
         {"@the", "expected a word that occurs once, found 'the' at 1, 5: '@the/2' is the second",
          false},
+        {"the", "found 'the' at 1, 5: 'the/2' is the second", false},
+        {"the/3", "--query: expected occurrence 1 to 2 of 'the', found 3", false},
+        {"the/0", "--query: expected positions, all, or a token of the text, found 'the/0'", false},
         {"@the/3", "--query: expected occurrence 1 to 2 of 'the', found 3", false},
         {"@the/x", "--query: expected a number after '@the/', such as 2", true},
         {"@the/0", "--query: expected a number after '@the/'", true},

@@ -152,6 +152,12 @@ static const struct {
     {small_gpt2, EDIT_ABLATION, "-1", "context = 0 layer 1"}, /* all heads */
     {small_gpt2, EDIT_ABLATION, "0-1.2=mean", "context take mean layer 0_1 head 2"},
     {small_gpt2, EDIT_ABLATION, "0.0=-1", "context = -1 layer 0 head 0"},
+    {small_gpt2, EDIT_ABLATION, "L0H1,l1h0-1,L1",
+     "context = 0 layer 0 head 1; context = 0 layer 1 head 0_1; context = 0 layer 1"},
+    {small_self, EDIT_ABLATION, "L0KV1", "context = 0 layer 0 head 3_5"},
+    {small_gpt2, EDIT_WORDS, "q[head=L1H2,L1H0] = 0", "q = 0 layer 1 head 2,0"},
+    {small_self, EDIT_WORDS, "k[kv_head=L0KV1] = 0", "k = 0 layer 0 head 1"},
+    {small_gpt2, EDIT_KNOCKOUT, "L1H2:-1:2", "masked forbid layer 1 head 2 row -1 column 2"},
     {small_gpt2, EDIT_KNOCKOUT, "4:2", "masked forbid row 4 column 2"},
     {small_gpt2, EDIT_KNOCKOUT, "1:4:0-2", "masked forbid layer 1 row 4 column 0_2"},
     {small_gpt2, EDIT_KNOCKOUT, "1.2:-1:2, 0:0",
@@ -198,13 +204,16 @@ TEST(edits_that_would_change_nothing_are_refused)
         {small_gpt2, EDIT_KNOCKOUT, "1:2",
          "expected a key no later than the query, which cannot attend to others, found '1:2'"},
         {small_gpt2, EDIT_KNOCKOUT, "-2:-1", "found '-2:-1'"},
-        {small_gpt2, EDIT_KNOCKOUT, "0.1", "--ablate LAYER.HEAD removes a head"},
+        {small_gpt2, EDIT_KNOCKOUT, "0.1", "--ablate L1H3 removes a head"},
         {small_gpt2, EDIT_WORDS, "entropy = 0", "found 'entropy'"},
         {small_gpt2, EDIT_WORDS, "h.0.ln_f = 0",
          "expected 'ln_f' without a layer, since no layer contains it"},
         {small_gpt2, EDIT_WORDS, "q[head=0,token=1,head=2] = 0",
          "expected each head once, found it again: head=2"},
         {small_gpt2, EDIT_WORDS, "h.0.q[layer=1] = 0", "expected each layer once"},
+        {small_gpt2, EDIT_WORDS, "q[head=L0H1,L1H1] = 0", "expected heads of the same layers"},
+        {small_gpt2, EDIT_ABLATION, "L0H9", "expected heads such as L1H3, L1H0-3 or L1, with"},
+        {small_self, EDIT_WORDS, "k[kv_head=L0H1] = 0", "kv_head: expected numbers from 0 to 1"},
         {small_self, EDIT_WORDS, "k[head=5] = 0",
          "expected kv_head=1, since 'k' of head 5 is kv_head 1, shared by heads 3-5, found head=5"},
         {small_self, EDIT_WORDS, "k[kv_head=2] = 0", "kv_head: expected numbers from 0 to 1"},
@@ -263,6 +272,8 @@ TEST(positions_by_name_are_those_of_the_text_of_their_axis)
          "q = 0 row 0-prompt column 2"},
         {small_gpt2, false, EDIT_KNOCKOUT, "@a:@b", "@a @b ",
          "masked forbid row 4_5,7 column 4_5,7"},
+        {small_gpt2, false, EDIT_KNOCKOUT, "L1H2:the/2:dog", "the/2 dog ",
+         "masked forbid layer 1 head 2 row 4_5,7 column 4_5,7"},
         {small_encoder, false, EDIT_WORDS, "weights[token=@a,key=@b] = 0", "@a @b ",
          "weights = 0 row 4_5,7 column 4_5,7"},
         {small_encoder, false, EDIT_WORDS, "cross_weights[query=@a,key=@b] = 0", "@a source @b ",
@@ -300,7 +311,7 @@ TEST(without_a_text_positions_by_name_are_only_checked)
     list.of_rows = true;
     added("q[token=1] = 0");
     ck_assert(list.by_text);
-    refused(add(EDIT_WORDS, "q[token=x] = 0"), "token: expected positions such as 2, -1 or 0-3");
+    refused(add(EDIT_WORDS, "q[token=2-1] = 0"), "token: expected positions such as 2, -1 or 0-3");
 }
 
 /* Of tokens 4-5 and 7 the last attends to token 6. */

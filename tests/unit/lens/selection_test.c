@@ -160,9 +160,11 @@ TEST(an_index_is_below_the_count_and_may_count_from_the_end)
 TEST(a_head_is_named_with_its_layer)
 {
     static const struct stack stack = {.layers = 12, .heads = 8};
-    static const char message[] = "--head: expected LAYER.HEAD, a layer from 0 to 11 and a head "
-                                  "from 0 to 7, such as 9.6, found '9.8'";
-    static const char *const wrong[] = {"9.8", "12.0", "9", "9.", ".6", "9.6.1", "9.6,"};
+    static const char message[] = "--head: expected a head such as L1H3, with a layer from 0 to 11 "
+                                  "and a head from 0 to 7, found '9.8'";
+    static const char *const wrong[] = {"9.8",  "12.0", "9",     "9.",     ".6",    "9.6.1", "9.6,",
+                                        "L9",   "L9H8", "L9.6",  "L9H",    "LH6",   "9H6",   "H6",
+                                        "L9KV", "L9K1", "L9KV1", "L9H0-1", "L9H6x", "l",     ""};
     struct layer_head head;
     ck_assert_int_eq(selection_layer_head(&head, "--head", "9.-2,", 4, &stack, &err), 0);
     ck_assert_uint_eq(head.layer, 9);
@@ -173,6 +175,52 @@ TEST(a_head_is_named_with_its_layer)
             selection_layer_head(&head, "--head", wrong[i], strlen(wrong[i]), &stack, &err), -1);
         ck_assert_msg(i > 0 || strcmp(err.text, message) == 0, "%s", err.text);
     }
+}
+
+TEST_LOOP(heads_are_named_with_their_layers, 9)
+{
+    static const struct {
+        const char *name;
+        struct head_range range;
+    } cases[] = {{"L1H3", {{1, 1}, {3, 3}, false, false, false}},
+                 {"l1h3", {{1, 1}, {3, 3}, false, false, false}},
+                 {"1.3", {{1, 1}, {3, 3}, false, false, false}},
+                 {"L-1H-1", {{11, 11}, {7, 7}, false, false, false}},
+                 {"L1H2-4", {{1, 1}, {2, 4}, false, false, false}},
+                 {"0-1.2-", {{0, 1}, {2, 7}, false, false, false}},
+                 {"L1", {{1, 1}, {0, 7}, false, true, false}},
+                 {"1", {{1, 1}, {0, 7}, true, true, false}},
+                 {"L1KV0", {{1, 1}, {0, 0}, false, false, true}}};
+    struct head_range found;
+    ck_assert(head_range_read(&found, cases[_i].name, strlen(cases[_i].name), 12, 8));
+    ck_assert_mem_eq(found.layers, cases[_i].range.layers, sizeof found.layers);
+    ck_assert_mem_eq(found.heads, cases[_i].range.heads, sizeof found.heads);
+    ck_assert_int_eq(found.is_bare, cases[_i].range.is_bare);
+    ck_assert_int_eq(found.is_whole, cases[_i].range.is_whole);
+    ck_assert_int_eq(found.of_keys, cases[_i].range.of_keys);
+}
+
+TEST_LOOP(heads_of_one_layer_are_split_into_layer_and_heads, 7)
+{
+    static const struct {
+        const char *layers, *heads, *layer_found, *heads_found;
+    } cases[] = {
+        {NULL, "L1H3", "1", "3"},
+        {NULL, "L1H2,1.0-1", "1", "2,0,1"},
+        {NULL, "L1", "1", "0,1,2,3"},
+        {"1", "0,2", "1", "0,2"},
+        {"0-1", "all", "0-1", "all"},
+        {"1", "L1H3", NULL, "cannot be combined"},
+        {NULL, "L1H3,L0H2", NULL, "--head: expected heads of one layer, found 'L1H3,L0H2'"}};
+    static const struct stack stack = {.layers = 2, .heads = 4};
+    const char *layers = cases[_i].layers, *heads = cases[_i].heads;
+    int failed = selection_split_heads(&layers, &heads, &stack, &arena, &err);
+    if (!cases[_i].layer_found) {
+        refused(failed, cases[_i].heads_found);
+        return;
+    }
+    ck_assert_str_eq(layers, cases[_i].layer_found);
+    ck_assert_str_eq(heads, cases[_i].heads_found);
 }
 
 TEST(a_list_of_indices_ascends_and_has_each_once)
@@ -204,7 +252,8 @@ TEST(a_wrong_index_is_refused_by_what_there_is)
         {"--query", "0,,1", 5, "found ''"},
         {"--query", "0,9,x", 5, "found '9'"},
         {"--query", "1", 1, "--query: expected 0 or all, found '1': the text has one token"},
-        {"--head", "1.2", 5, "found '1.2': the text has 5 tokens; --layer 1 --head 2 is one of a"},
+        {"--head", "x", 5,
+         "ranges such as 0-4, names such as L1H3, or all, found 'x': the text has"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         const struct index_range range = {cases[i].option, "text", "token", cases[i].count};

@@ -154,7 +154,7 @@ TEST(a_score_is_split_or_refused)
     asked.key = 10;
     ck_assert_msg(strstr(write_origin(other, asked), "--key: expected a key"), "%s", err.text);
     asked.layer = 2;
-    ck_assert_msg(strstr(write_origin(other, asked), "found head 2.3"), "%s", err.text);
+    ck_assert_msg(strstr(write_origin(other, asked), "found L2H3"), "%s", err.text);
     asked.less_mean = true;
     asked.layer = 1;
     asked.key = 3;

@@ -299,15 +299,15 @@ static const struct words {
 } words[] = {
     {"tiny", "The keys to the cabinet", NULL, NULL,
      "After \"cabinet\" the model says \"are\" (> 99.9 %).\n"
-     "Head 1.3 looks back at \"keys\" (94 %).\n"
+     "Head L1H3 looks back at \"keys\" (94 %).\n"
      "If \"cabinet\" could not look at \"keys\", the model would say \"is\" (99.9 %): --knockout "
      "4:1\n"
-     "Also: \"cabinet\" → \"the\" (0.1)."},
+     "Also: \"cabinet\" → \"the\" (L0H1)."},
     {"tiny", "Life is short, eat dessert first", NULL, NULL,
      "After \"first\" the model says \".\" (98 %).\n"
-     "Head 0.3 looks back at \",\" (50 %).\n"
+     "Head L0H3 looks back at \",\" (50 %).\n"
      "If \"first\" could not look at \",\", \".\" would fall to 69 %: --knockout 6:3\n"
-     "Also: \"first\" → \"short\" (1.3)."},
+     "Also: \"first\" → \"short\" (L1H3)."},
     {"tiny", "Once upon a time there was a little", NULL, NULL,
      "After \"le\" the model is not sure: its best guess is \"␣\" (0.3 %).\n"
      "No head stands out here."},
@@ -316,40 +316,40 @@ static const struct words {
      "No head looks more than usual at one word that this needs."},
     {"tiny", "river lamp cake tree road fox river lamp cake tree road", NULL, NULL,
      "After \"road\" the model is not sure: its best guess is \"fox\" (7 %).\n"
-     "Head 1.1 looks back at \"fox\" (39 %)."},
+     "Head L1H1 looks back at \"fox\" (39 %)."},
     {"roles", "The robot is broken. It is old.", NULL, NULL,
-     "\"it\" looks back at \"robot\" (99 %): head 1.0.\n"
-     "Also: \"is\" → \"robot\" (1.1), \"it\" → \"old\" (0.3)."},
+     "\"it\" looks back at \"robot\" (99 %): head L1H0.\n"
+     "Also: \"is\" → \"robot\" (L1H1), \"it\" → \"old\" (L0H3)."},
     {"cloze", "The keys to the cabinet [MASK] old.", NULL, NULL,
      "For [MASK] the model says \"are\" (> 99.9 %).\n"
-     "Head 1.2 looks back at \"keys\" (88 %).\n"
+     "Head L1H2 looks back at \"keys\" (88 %).\n"
      "If [MASK] could not look at \"keys\", \"are\" would fall to 68 %: --knockout 6:2\n"
-     "Also: [MASK] → \"cabinet\" (1.1)."},
+     "Also: [MASK] → \"cabinet\" (L1H1)."},
     {"cloze", "The lamp near the windows [MASK] broken.", NULL, NULL,
      "For [MASK] the model says \"is\" (> 99.9 %).\n"
-     "Head 1.2 looks back at \"lamp\" (92 %).\n"
+     "Head L1H2 looks back at \"lamp\" (92 %).\n"
      "The prediction does not need it: without it \"is\" has 95 %.\n"
-     "Also: [MASK] → \"windows\" (1.1)."},
+     "Also: [MASK] → \"windows\" (L1H1)."},
     {"cloze", "The book that the farmer forgot [MASK] the cabinets is clean.", NULL, NULL,
      "For [MASK] the model says \"behind\" (19 %).\n"
-     "Head 1.3 looks back at \"farmer\" (86 %).\n"
+     "Head L1H3 looks back at \"farmer\" (86 %).\n"
      "If [MASK] could not look at \"farmer\", the model would say \"beside\" (19 %): --knockout "
      "7:5\n"
-     "Also: [MASK] → \"cabinets\" (0.2)."},
+     "Also: [MASK] → \"cabinets\" (L0H2)."},
     {"translate", "<s> le petit chat noir dort", "the small black cat sleeps", NULL,
-     "To write \"noir\" the model looks at \"black\" (97 %): head 0.0.\n"
+     "To write \"noir\" the model looks at \"black\" (97 %): head L0H0.\n"
      "If it could not look at \"black\", it would write \"dort\" (99.8 %): --edit "
      "'cross_scores[query=3,key=2] = -1000'"},
     {"recall", "cat red dog blue cat green cat", NULL, NULL,
      "After \"cat\" the model says \"green\" (78 %).\n"
-     "The state of head 0.0 gives back mostly what it stored at \"green\" (> 99.9 %)."},
+     "The state of head L0H0 gives back mostly what it stored at \"green\" (> 99.9 %)."},
     {"life", "Life is short", NULL, NULL,
      "This model is not trained: its numbers show the computation, not language."},
     {"tiny", "The keys to the cabinet", NULL, "zh",
      "在 \"cabinet\" 之后，模型预测 \"are\"（> 99.9 %）。\n"
-     "头 1.3 回看 \"keys\"（94 %）。\n"
+     "头 L1H3 回看 \"keys\"（94 %）。\n"
      "如果 \"cabinet\" 看不到 \"keys\"，模型就会预测 \"is\"（99.9 %）: --knockout 4:1\n"
-     "还有：\"cabinet\" → \"the\" (0.1)."},
+     "还有：\"cabinet\" → \"the\" (L0H1)."},
 };
 
 TEST_LOOP(findings_are_told_in_sentences, COUNT(words))

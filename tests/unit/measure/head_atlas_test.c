@@ -226,7 +226,7 @@ TEST(a_saved_atlas_continues_with_the_same_bits)
     buf_release(&other);
 }
 
-/* Change one number of head 1.3. Returns what the message must contain. */
+/* Change one number of head L1H3. Returns what the message must contain. */
 static const char *spoil(struct atlas *to, int which)
 {
     struct atlas_head *head = &to->heads[7];
@@ -242,13 +242,13 @@ static const char *spoil(struct atlas *to, int which)
         return "copies of tokens: expected a number from 0 to 900";
     case 2:
         head->bins[3] = 301;
-        return "head 1.3: texts of a bin: expected a number from 0 to 300, found 301";
+        return "L1H3: texts of a bin: expected a number from 0 to 300, found 301";
     case 3:
         interval->texts = UINT64_MAX;
-        return "head 1.3: texts of an interval";
+        return "L1H3: texts of an interval";
     case 4:
         example->text = 300;
-        return "head 1.3: text of an example: expected a number from 0 to 299, found 300";
+        return "L1H3: text of an example: expected a number from 0 to 299, found 300";
     case 5:
         example->tokens = 1;
         return "tokens of an example: expected a number from 2 to 262144, found 1";

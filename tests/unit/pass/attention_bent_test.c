@@ -265,7 +265,7 @@ TEST(a_query_without_visible_keys_is_an_error)
     text = text_of(11);
     seen = (struct recording){0};
     ck_assert_int_eq(rig_run(&rig, &seen, &text, 1, &err), -1);
-    ck_assert_str_eq(err.text, "'h.0.weights' head 0: expected at least one visible key for each "
+    ck_assert_str_eq(err.text, "'h.0.weights' of L0H0: expected at least one visible key for each "
                                "query, found none with both --attention and the model's window: "
                                "add 'window:1+…' (text 0)");
     recording_release(&seen);

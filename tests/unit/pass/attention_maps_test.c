@@ -239,7 +239,7 @@ TEST(heads_without_lent_memory_are_not_computed)
     arena_release(&others.arena);
     struct loan all = {.heads = 7};
     ck_assert_int_eq(run(&all, &err), -1);
-    ck_assert_str_eq(err.text, "'h.0.scores' head 1: expected finite numbers, found infinity or "
+    ck_assert_str_eq(err.text, "'h.0.scores' of L0H1: expected finite numbers, found infinity or "
                                "nan (text 0)");
     arena_release(&all.arena);
     end();

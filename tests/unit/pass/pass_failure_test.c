@@ -127,7 +127,7 @@ TEST(an_overflow_names_the_site_and_the_text)
     seen = (struct recording){0};
     ck_assert_int_eq(rig_run(&rig, &seen, texts, COUNT(texts), &err), -1);
     ck_assert_str_eq(
-        err.text, "'h.0.scores' head 1: expected finite numbers, found infinity or nan (text 1)");
+        err.text, "'h.0.scores' of L0H1: expected finite numbers, found infinity or nan (text 1)");
     ck_assert_int_eq(err.kind, ERR_INPUT);
     recording_release(&seen);
     rig_close(&rig);
