@@ -2,9 +2,13 @@
 # rows, a block of code for its examples.
 #
 #     attn-cli help run --full | awk -f markdown.awk           a whole page, with the title
-#     attn-cli help tensors | awk -v body=1 -f markdown.awk    without the title
+#     attn-cli help edits | awk -v deeper=1 -f markdown.awk    a section, "edits"
+#     attn-cli help tensors | awk -v body=1 -f markdown.awk    without a title
 
-BEGIN { TEXT = 27 } # the column at which the texts of rows begin: 1 + ABOUT_COLUMN of cmd/help.h
+BEGIN {
+    TEXT = 27 # the column at which the texts of rows begin: 1 + ABOUT_COLUMN of cmd/help.h
+    mark = deeper ? "##" : "#"
+}
 
 # A text in which Markdown changes nothing.
 function plain(text) {
@@ -46,9 +50,10 @@ function add(more) {
 
 NR == 1 {
     about = substr($0, index($0, ": ") + 2)
-    sub(/^attn-cli help /, "attn-cli ")
+    if (deeper)
+        sub(/^attn-cli help /, "")
     if (!body)
-        print "# " substr($0, 1, index($0, ":") - 1) "\n\n" toupper(substr(about, 1, 1)) \
+        print mark " " substr($0, 1, index($0, ":") - 1) "\n\n" toupper(substr(about, 1, 1)) \
             plain(substr(about, 2)) (about ~ /\.$/ ? "" : ".")
     next
 }
@@ -61,7 +66,7 @@ NR == 1 {
 /^Shared options/ {
     finish()
     match($0, /help [a-z, ]+/)
-    print "## Shared options\n"
+    print mark "# Shared options\n"
     topics = substr($0, RSTART, RLENGTH)
     count = split($0, words, /[^a-z]+/)
     for (i = 1; i <= count; i++)
@@ -69,7 +74,7 @@ NR == 1 {
             break
     for (line = ""; ++i <= count;)
         if (words[i] != "")
-            line = line (line == "" ? "See " : ", ") "[" words[i] "](" words[i] ".md)"
+            line = line (line == "" ? "See " : ", ") "[" words[i] "](topics.md#" words[i] ")"
     print line ".\n"
     is_shared = 1
     next
@@ -78,7 +83,7 @@ NR == 1 {
 /^[^ ].*:$/ {
     finish()
     in_table = 0
-    print "## " substr($0, 1, length($0) - 1) "\n"
+    print mark "# " substr($0, 1, length($0) - 1) "\n"
     in_code = $0 == "Examples:"
     if (in_code)
         print "```sh"
