@@ -6,7 +6,7 @@
 
 struct task;
 
-#define ATTN_VERSION "0.3.0"
+#define ATTN_VERSION "0.4.0"
 
 /* Run a command. Returns 0, or -1 with `err`. */
 typedef int command_verb(const struct options *options, struct err *err);

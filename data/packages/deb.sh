@@ -1,5 +1,5 @@
 #!/bin/sh
-# Build the Debian packages attn-cli, libattn0.3 and libattn-dev from the archive of `make dist`.
+# Build the Debian packages attn-cli, libattn0.4 and libattn-dev from the archive of `make dist`.
 #
 #     sh data/packages/deb.sh BUILD VERSION        writes them to BUILD/deb
 set -eu

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Pack the sources into attn-cli-VERSION.tar.gz. The same files give the same bytes everywhere.
 #
-#     sh data/packages/dist.sh build/attn-cli-0.3.0.tar.gz
+#     sh data/packages/dist.sh build/attn-cli-0.4.0.tar.gz
 #
 # In a clone, packs the files that git tracks, as they are now, with the time of the last commit. In
 # an unpacked archive, packs all files except build products and the folder of the target, with the

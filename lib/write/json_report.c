@@ -1,7 +1,7 @@
 /* json_report.c: json and jsonl, data/schemas/result.json.
  *
  *     {"format": "attn-cli/result/2", "command": "run", "model": "life",
- *      "provenance": {"version": "0.3.0", "command_line": "attn-cli run 'Life is'", …},
+ *      "provenance": {"version": "0.4.0", "command_line": "attn-cli run 'Life is'", …},
  *      "sentence": "Life is", "tokens": [{"id": 0, "text": "Life", "start": 0, "end": 4}, …],
  *      "tensors": {"h.0.weights": [[[1, 0], [0.5, 0.5]]]}}
  *

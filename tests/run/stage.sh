@@ -63,7 +63,7 @@ rare='bytes models hauls readers python r wheel pictures live papers page'
 
 # The README and every second guide, others for each SLICE.
 documents() {
-    echo README.md CONTRIBUTING.md
+    echo README.md README.zh.md CONTRIBUTING.md
     printf '%s\n' data/guides/[!R]*.md | awk -v slice="${SLICE:-0}" '(NR + slice) % 2 == 0'
 }
 

@@ -61,7 +61,7 @@ done
 {
     each command '^ *try(_owning [^ ]*|_refused [0-9])? NAME( |$)' tests/harm/faults.sh
     each command 'attn-cli NAME( |$)' 'tests/refusals/*.cases'
-    each command '`NAME`|attn-cli +NAME( |$)' README.md
+    each command '`NAME`|attn-cli +NAME( |$)' 'README.md data/guides/compared.md'
     each command 'attn-cli NAME( |$)' "$guides"
     each command '`(attn-cli )?NAME[` ]' CHANGELOG.md
     each writer '\["NAME"' tests/readers/schemas.py
@@ -79,7 +79,7 @@ done
     each family '`NAME`' CHANGELOG.md
     each score '`NAME[`:]' data/guides/scores.md
     each score '`NAME[`:]' CHANGELOG.md
-    each model '`NAME`' README.md
+    each model '`NAME`' models/README.md
     each site '`NAME`' "$guides"
     each activation '(^|[^a-z0-9_])NAME([^a-z0-9_]|$)' tests/unit/math/activation_test.c
     each activation '(^|[^a-z0-9_])NAME([^a-z0-9_]|$)' tests/references/training/golden.py

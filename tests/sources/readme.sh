@@ -29,8 +29,8 @@ cd "$(dirname "$0")/../.." || exit 1
 root=$(pwd)
 build=$(absolute "${1:-build}")
 [ $# -eq 0 ] || shift
-[ $# -gt 0 ] || set -- README.md CONTRIBUTING.md data/guides/[!R]*.md
-LINES_MAX=200 # of the README; more belongs in a guide
+[ $# -gt 0 ] || set -- README.md README.zh.md CONTRIBUTING.md data/guides/[!R]*.md
+WORDS_MAX=1300 # of the README; more belongs in a guide
 guests='python3|R|Rscript|gnuplot|jq|node|npm|pip|parallel|mpirun|sbatch|rsvg-convert'
 smollm2=$build/real/SmolLM2-135M-Instruct.Q4_1.gguf
 [ -e "$smollm2" ] || smollm2= # looked for once: `make test-real` may fetch it meanwhile
@@ -46,7 +46,7 @@ mkdir "$scratch/tmp" && export TMPDIR="$scratch/tmp"
 # The files of a clone, the program, and a checkpoint.
 copy() { # FOLDER
     mkdir -p "$1/build"
-    cp -R .gitignore README.md CONTRIBUTING.md data models "$1" &&
+    cp -R .gitignore README.md README.zh.md CONTRIBUTING.md data models "$1" &&
         chmod -R u+w "$1" # the sources may be read-only
     ln -s "$build/attn-cli" "$1/build/attn-cli"
     [ ! -e "$smollm2" ] || ln -s "$smollm2" "$1/smollm2.gguf"
@@ -197,18 +197,20 @@ try_all() { # DOCUMENT
     cd "$root" || exit 1
 }
 
-# Paste the first block of the README into a shell: no command reads the lines after its own.
+# Paste the README's first ```sh block into a shell: no command reads the lines after its own.
 paste_block() {
     command -v bash >/dev/null || { leave_out 'bash is not installed' && return; }
     copy "$scratch/clone"
-    end=$(sed -n '/^```$/{=;q;}' README.md)
-    commands README.md | awk -F: -v end="$end" -v lines="$scratch/lines" '
+    begin=$(sed -n '/^```sh$/{=;q;}' README.md)
+    end=$(sed -n "$begin,\$"'{/^```$/{=;q;};}' README.md)
+    commands README.md | awk -F: -v begin="$begin" -v end="$end" -v lines="$scratch/lines" '
+        $1 < begin { next }
         $1 > end { exit }
         / # takes / { next }
         { number = $1; sub(/^[0-9]*:/, ""); print; print "echo " number " >>ran"
           print number >lines }' >"$scratch/pasted"
     (cd "$scratch/clone" && bash -s <"$scratch/pasted") >"$scratch/log" 2>&1
-    check 'README.md: bash -s runs all lines of the first block' \
+    check 'README.md: bash -s runs all lines of the first block of sh' \
         diff "$scratch/lines" "$scratch/clone/ran"
     rm -rf "$scratch/clone"
 }
@@ -233,11 +235,8 @@ cat >"$scratch/gpt2.json" <<'END'
 {"model_type": "gpt2", "n_embd": 48, "n_layer": 12, "n_head": 12, "n_positions": 128,
  "vocab_size": 1024}
 END
-if [ "$(wc -l <README.md)" -le $LINES_MAX ]; then
-    pass
-else
-    fail "README.md: expected at most $LINES_MAX lines, found $(wc -l <README.md)"
-fi
+words=$(wc -w <README.md)
+check "README.md: expected at most $WORDS_MAX words, found $words" [ "$words" -le $WORDS_MAX ]
 # Blocks of the README fit beside the list of files on a page of a repository.
 LC_ALL=C awk '/^```/ { inside = !inside; next }
     { line = $0; gsub(/[\200-\277]/, "", line) }

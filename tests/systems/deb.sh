@@ -87,12 +87,12 @@ runs_program() { # LINKER-OPTIONS
 }
 
 depends_on_its_library() {
-    inside ldd /program | grep '/libattn.so.0.3 ' &&
-        inside dpkg -S libattn.so.0.3 | grep '^libattn0.3:'
+    inside ldd /program | grep '/libattn.so.0.4 ' &&
+        inside dpkg -S libattn.so.0.4 | grep '^libattn0.4:'
 }
 
 is_removed() {
-    inside apt-get -q -y purge attn-cli libattn-dev libattn0.3 &&
+    inside apt-get -q -y purge attn-cli libattn-dev libattn0.4 &&
         inside apt-get -q -y autoremove --purge && rm "$root/program" "$root/program.c" &&
         listing | diff "$scratch/before" -
 }
@@ -112,10 +112,10 @@ check 'a bare Debian' make_machine
 check 'attn-cli is installed' installs_program
 check 'it gives the numbers of the usual build' same_numbers
 check 'manual, completions and copyright are installed' is_documented
-check 'libattn-dev is installed' installs libattn0.3 libattn-dev
+check 'libattn-dev is installed' installs libattn0.4 libattn-dev
 writes_program
 check 'the example of attn.h runs with -lattn' runs_program -lattn
-check 'it loads the library of libattn0.3' depends_on_its_library
+check 'it loads the library of libattn0.4' depends_on_its_library
 check 'the packages of the static library' inside apt-get -q -y --no-install-recommends install \
     libcjson-dev libonig-dev libutf8proc-dev libxsmm-dev pkg-config
 check 'pkg-config finds attn' inside pkg-config --exists attn

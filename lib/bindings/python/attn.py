@@ -54,8 +54,8 @@ import numpy
 
 __all__ = ["Cache", "Counts", "Error", "Ids", "Model", "Page", "Place", "Results", "Run", "Table",
            "page"]
-__version__ = "0.3.0"
-VERSION = "0.3"  # of the library; each version 0.N has its own ABI
+__version__ = "0.4.0"
+VERSION = "0.4"  # of the library; each version 0.N has its own ABI
 
 
 class Error(ValueError):

@@ -27,8 +27,8 @@ function queryOf({ sentence, marks: [mark] }) {
 
 // --- tables with bars ----------------------------------------------------------------------------
 
-// A bar from `from` to `to` on an axis with the ends `low` and `high`, and a number behind it, in the
-// width of the longest one of the column.
+// A bar from `from` to `to` on an axis with the ends `low` and `high`, and a number behind it, in
+// the width of the longest one of the column.
 function barCell([from, to], { low, high, letters }, words, isMain, joins) {
     const place = (value) => (100 * (value - low)) / (high - low || 1);
     const bar = element('i', '', to < from ? 'below' : isMain ? 'main' : '');
@@ -238,8 +238,8 @@ function vectorsPicture(step) {
             td.style.setProperty('--tone', `${30 * Math.abs(value)}%`);
             return td;
         }))]));
-    const heads = tensors.map((tensor) => element('th', say(tensor.tensor === 'q' ? 'query' : 'key'),
-        '', { colspan: tensor.columnCount, scope: 'colgroup' }));
+    const heads = tensors.map(({ tensor: name, columnCount: colspan }) =>
+        element('th', say(name === 'q' ? 'query' : 'key'), '', { colspan, scope: 'colgroup' }));
     return [element('table', [element('thead', element('tr', [element('td'), ...heads])),
         element('tbody', body)], 'cells-table')];
 }
@@ -330,7 +330,8 @@ function gridOfCells(tensor, index, name) {
     });
     const grid = element('span', cells, 'grid-cells');
     grid.style.gridTemplateColumns = `repeat(${tensor.columnCount}, 22px)`;
-    return element('span', [grid, `${name}: ${tensor.rowCount} × ${tensor.columnCount}`], 'counted');
+    const words = `${name}: ${tensor.rowCount} × ${tensor.columnCount}`;
+    return element('span', [grid, words], 'counted');
 }
 
 // Heads above the keys and values that they share.
@@ -451,7 +452,8 @@ function apartFrom(vector, axis) {
     return Float64Array.from(vector, (value, i) => value - along * axis[i]);
 }
 
-// A name at a point, at the nearest place where it covers no other name and, if there is one, no line.
+// A name at a point, at the nearest place where it covers no other name and, if there is such a
+// place, no line.
 function placeName(svg, placed, obstacles, { at: [x, y], words, kind }, { width, height, size }) {
     const wide = textWidth(words, size);
     const turns = [[8, -6], [8, size + 4], [-8 - wide, -6], [-8 - wide, size + 4],
@@ -463,7 +465,8 @@ function placeName(svg, placed, obstacles, { at: [x, y], words, kind }, { width,
             || one.left >= other.left + other.wide + 6 || other.left >= one.left + wide + 6);
     const isClear = (one) => obstacles.every(([left, down]) => left < one.left - 3
         || left > one.left + wide + 3 || down < one.y - size || down > one.y + 0.3 * size);
-    const place = tries.find((one) => isFree(one) && isClear(one)) || tries.find(isFree) || tries[0];
+    const place = tries.find((one) => isFree(one) && isClear(one)) || tries.find(isFree)
+        || tries[0];
     placed.push(place);
     svg.append(shape('text', { x: place.left, y: place.y, 'font-size': size, class: kind }, words));
 }
@@ -544,7 +547,8 @@ function drawArcsOf(step, words, arrows, label) {
         const width = 1.5 + 5 * one.share;
         const back = isAbove || end > start ? -1 : 1; // from the tip to the shaft
         svg.append(shape('path', { class: `arc ${one.kind || ''}`, 'stroke-width': width,
-            d: `M${from.x} ${start}C${from.x} ${pull} ${to.x} ${push} ${to.x} ${end + 9 * back}` }));
+            d: `M${from.x} ${start}C${from.x} ${pull} ${to.x} ${push} ${to.x} `
+                + `${end + 9 * back}` }));
         svg.append(shape('path', { class: `head ${one.kind || ''}`,
             d: `M${to.x} ${end + 2}l-6 ${11 * back}h12z` }));
         for (let part = 0; part <= 24; part++) {
@@ -557,7 +561,8 @@ function drawArcsOf(step, words, arrows, label) {
         const half = Math.max(...lines.map((line) => textWidth(line, step.size))) / 2;
         const middle = (from.x + to.x) / 2 + (isAbove ? 0 : half + 8); // beside an arc across lines
         const x = clamp(middle, half, step.width - half);
-        names.push({ lines, x, half, kind: one.kind, y: isAbove ? a - high - 8 : pull + 0.3 * step.size });
+        const y = isAbove ? a - high - 8 : pull + 0.3 * step.size;
+        names.push({ lines, x, y, half, kind: one.kind });
     }
     const upper = placeNames(svg, names, curves, step);
     svg.setAttribute('viewBox', `0 ${upper} ${step.width} ${height - upper}`);

@@ -22,7 +22,7 @@ awk -v site="${SITE-}" -v about="$about" '
         done = 1
         printf "<meta name=\"description\" content=\"%s\">\n", about
         card("type", "website"); card("title", "attn-cli"); card("description", about)
-        card("image", site "preview.png"); card("image:width", 1280); card("image:height", 800)
+        card("image", site "preview.png"); card("image:width", 1400); card("image:height", 860)
         print "<meta name=\"twitter:card\" content=\"summary_large_image\">"
     }' "$folder.part/page.html" >"$folder.part/index.html"
 rm "$folder.part/page.html"
