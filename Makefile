@@ -200,6 +200,9 @@ $(BUILD)/cmd/guide_headings.c: cmd/guides/embed.sh $(GUIDES)
 	@mkdir -p $(@D)
 	$(call SAY,embed,guides) sh $< $(GUIDES) >$@.part; mv $@.part $@
 
+guides: all ## renew what the guides copy from help
+	@sh cmd/guides/reference.sh $(BUILD)/attn-cli data/guides
+
 # The texts of lesson in each language, as C tables.
 $(BUILD)/cmd/lesson_texts.o: override CPPFLAGS += -Icmd
 $(BUILD)/cmd/lesson_texts.c: cmd/lesson/embed.sh $(wildcard cmd/lesson/*)
@@ -572,7 +575,7 @@ help: ## list the targets
 .PHONY: all run test test-all test-hostile test-bare test-faults test-cluster test-page asan tsan
 .PHONY: coverage valgrind format format-check models bench-peers pictures tiny install
 .PHONY: uninstall clean help fuzzers fuzz long-hauls FORCE
-.PHONY: test-workflows
+.PHONY: guides test-workflows
 .PHONY: bench-tokenizers check-published arm64 test-live wasm site dist static test-static deb
 .PHONY: release test-release wheel wheel-files
 .PHONY: test-deb test-gguf test-clang test-real test-frozen test-programs

@@ -30,7 +30,7 @@ static const struct foreign_word {
     {"excel xlsx", "-o FILE.excel.csv (help formats)"},
     {"hf huggingface_hub", "pip install huggingface_hub; then -m OWNER/NAME"},
     {"finetune fine-tune finetuning", "train -m MODEL"},
-    {"quantise quantize quantisation quantization", "-m FILE.gguf (guide models)"},
+    {"quantise quantize quantisation quantization", "-m FILE.gguf (guide files)"},
 };
 
 enum { FOREIGN_WORDS = sizeof foreign_words / sizeof *foreign_words };

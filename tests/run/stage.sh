@@ -29,6 +29,7 @@ batch    sh tests/harm/batch.sh "$build"
 floors   sh tests/sources/floors.sh "$build"
 style    sh tests/sources/style.sh
 complete sh tests/sources/complete.sh "$build"
+links    sh tests/sources/links.sh "$build"
 models   sh tests/references/models.sh "$build"
 figures  sh tests/references/figures.sh "$build" models/tiny
 oracle   "$build/oracle" "$build/attn-cli" $(golden)

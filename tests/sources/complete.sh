@@ -77,14 +77,14 @@ done
         'tests/references/golden*/*/config.json models/*/config.json'
     each family '(^|[^a-z0-9_])NAME([^a-z0-9_]|$)' 'tests/refusals/[cf]*.cases'
     each family '`NAME`' CHANGELOG.md
-    each score '`NAME[`:]' data/guides/heads.md
+    each score '`NAME[`:]' data/guides/scores.md
     each score '`NAME[`:]' CHANGELOG.md
     each model '`NAME`' models/README.md
     each site '`NAME`' "$guides"
     each activation '(^|[^a-z0-9_])NAME([^a-z0-9_]|$)' tests/unit/math/activation_test.c
     each activation '(^|[^a-z0-9_])NAME([^a-z0-9_]|$)' tests/references/training/golden.py
     each feature 'NAME' tests/unit/model/features_test.c
-    each architecture '`NAME`' data/guides/models.md
+    each architecture '`NAME`' data/guides/files.md
 }
 types=$(sed -n '/^| `model_type` | example/,/^$/p' data/guides/models.md | cut -d '|' -f 2 |
     grep -oE '`[a-z0-9_-]+`' | grep -cvE 'model_type|attention|transformer')

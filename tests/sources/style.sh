@@ -12,7 +12,8 @@ cd "$(dirname "$0")/../.." || exit 1
 LINES_OF_A_FILE=1200
 LINES_OF_A_FUNCTION=100
 COLUMNS_OF_A_LINE=100
-MIB_OF_A_CHECKOUT=44 # golden models; dictionaries of features; pages; an atlas; a case a promise
+MIB_OF_A_CHECKOUT=45 # golden models; dictionaries of features; pages; an atlas; a case a promise;
+                     # and the pages of help among the guides
 CLANG_FORMAT=14 # versions differ in details; .clang-format is written for this one
 
 c_files=$(find cmd data lib models tests -name node_modules -prune -o -name '*.[ch]' -print | sort)
