@@ -1,7 +1,7 @@
 // A live page: the engine runs the typed text, without the ablated heads.
 
 const LIVE_PAUSE = 80; // milliseconds without a key before a long run
-const LIVE_LONG = 80; // a run that takes more milliseconds waits for that pause
+const LIVE_LONG = 120; // a run that takes more milliseconds waits for that pause
 const LIVE_SLOW = 200; // if runs take more, predictions after each step wait for LIVE_REST
 const LIVE_REST = 500; // and are those of the selected token alone
 const LIVE_LEAST = 100; // between two runs: browsers refuse more addresses
