@@ -34,8 +34,11 @@ const CHINESE = {
     'query of #': '#的查询',
     'The keys as arrows beside the query of #': '画成箭头的键，与#的查询',
     'Then it is divided by √#.': '然后再除以 √#。',
-    ['Thick lines are shadows. After each word its score: its shadow, times the length of the ' +
-    'query.']: '粗线是投影。每个词后面是它的分数：投影乘以查询的长度。',
+    'Thick: shadows. After each word its score: shadow times length of the query.':
+        '粗线：投影。每个词后面是它的分数：投影乘以查询的长度。',
+    'Without the mask, each word looks at all words, later words among them.':
+        '没有掩码时，每个词都看所有的词，也看后面的词。',
+    '÷ sum →': '÷ 和 →',
     'The left column is #, where a word looks that has no answer.':
         '左边一列是#：没有答案的词看这里。',
     'The weights fill a bar of length 1': '各个权重填满长度为 1 的条',

@@ -16,8 +16,10 @@ function pictureOf(step) {
             const [name, ...places] = words.split(':');
             return element('div', PICTURES[name](of, ...places.map(Number)));
         }));
-        if (OF_A_QUERY.test(names[0]) && !state.printing && !isProjecting())
-            picture.prepend(queryChoice(of, draw));
+        if (!names.some((one) => OF_A_QUERY.test(one)) || state.printing || isProjecting()) return;
+        picture.prepend(queryChoice(of, draw));
+        const point = document.querySelector('.point'); // it is about the query of the step
+        point?.classList.toggle('aside', of.marks[0].row !== step.marks[0].row);
     };
     draw();
     return picture;
@@ -95,8 +97,9 @@ function softmaxPicture(step) {
     const columns = [{ title: say('score') },
         ...(isScaled ? [{ title: `÷ √${q.length}` }] : []),
         { title: 'e^(… − max)', sum }, { title: say('weight'), sum: 1 }];
-    return [barTable(rows, columns, (at) => at === best), sharesBar(seen.map(({ label }, at) =>
-        ({ label, share: powers[at] / sum, isMain: at === best })), step),
+    const shares = seen.map(({ label }, at) =>
+        ({ label, share: powers[at] / sum, isMain: at === best }));
+    return [barTable(rows, columns, (at) => at === best), sharesBar(shares, step),
         caption(say('From # to each word: subtract the highest, raise e to it, divide by the sum.',
             quoted(query)))];
 }
@@ -104,7 +107,7 @@ function softmaxPicture(step) {
 // Weights as parts of one bar, which they fill; words where there is room.
 function sharesBar(parts, { width, size }) {
     const made = parts.map(({ label, share, isMain }) => {
-        const fits = (text) => textWidth(text, size) < share * Math.min(width, 640) - 14;
+        const fits = (text) => textWidth(text, size) < share * Math.min(width, 420) - 14;
         const number = ` ${roundShare(share)}`;
         const words = fits(label + number) ? [element('bdi', label), number]
             : fits(label) ? element('bdi', label) : '';
@@ -246,23 +249,6 @@ function weightsPicture(step) {
     return [weightTable(say('weights of all words'), words, rows, () => false, null, keys)];
 }
 
-// Queries and keys of all words, beside each other.
-function vectorsPicture(step) {
-    const tensors = ['q', 'k'].map((name) => namedTensor(step, name));
-    const body = labelsOf(tensors[0], 'row').map((word, row) => element('tr', [
-        headerCell(element('bdi', word), 'row'),
-        ...tensors.flatMap((tensor, at) => [...tensor.row(0, row)].map((value, column) => {
-            const kind = value < 0 ? 'toned negative' : 'toned';
-            const td = element('td', places(value), at && !column ? `${kind} apart` : kind);
-            td.style.setProperty('--tone', `${30 * Math.abs(value)}%`);
-            return td;
-        }))]));
-    const heads = tensors.map(({ tensor: name, columnCount: colspan }) =>
-        element('th', say(name === 'q' ? 'query' : 'key'), '', { colspan, scope: 'colgroup' }));
-    return [element('table', [element('thead', element('tr', [element('td'), ...heads])),
-        element('tbody', body)], 'cells-table')];
-}
-
 // What a state holds under the words of the text: rows are keys, columns values.
 function statePicture(step) {
     const mark = step.marks.find(({ tensor }) => tensor.tensor === 'mix_state');
@@ -294,6 +280,9 @@ function maskPicture(step) {
         toggle.setAttribute('aria-checked', isOn);
         box.replaceChildren(weightTable(say('weights'), words, isOn ? rows : without,
             (row, column) => isOn && isLater(row, column)));
+        const point = document.querySelector('.point');
+        if (point) point.textContent = isOn ? say(step.lesson.point)
+            : say('Without the mask, each word looks at all words, later words among them.');
     };
     show(true);
     return [toggle, box];
@@ -310,7 +299,7 @@ function dividedPicture(step) {
         return weightTable(title, words, rows, isLater, sums);
     };
     return [element('div', [table(before, say('weights, masked, before the division')),
-        element('b', '→'), table(after, say('weights'))], 'pair')];
+        element('b', say('÷ sum →')), table(after, say('weights'))], 'pair')];
 }
 
 // The four heads as small maps, below the arcs of the marked cells.
@@ -383,12 +372,29 @@ function projectionsPicture(step) {
     });
     const made = { q: 'query: what the word looks for', k: 'key: what it is found by',
         v: 'value: what it passes on' };
+    const matrixOf = (name) => {
+        const worked = new DOMParser().parseFromString(step.texts.arithmetic, 'text/html');
+        const group = [...worked.querySelectorAll('.group')].find(({ textContent }) =>
+            textContent.startsWith(`W${name}`));
+        const rows = [...group.closest('table').tBodies[0].rows].map(({ cells }) =>
+            [...cells].slice(-namedTensor(step, name).columnCount));
+        const numbers = rows.flat().map(({ textContent }) => Number(textContent));
+        const grid = element('span', numbers.map((value) => {
+            const kind = value < 0 ? 'toned negative' : 'toned';
+            const one = element('i', '', kind, { title: places(value) });
+            one.style.setProperty('--tone', `${12 + 60 * Math.min(1, Math.abs(value))}%`);
+            return one;
+        }), 'grid-cells');
+        grid.style.gridTemplateColumns = `repeat(${rows[0].length}, 18px)`;
+        return grid;
+    };
     const word = namedTensor(step, 'q').label('row', row);
     return [element('div', [
         element('div', [element('b', 'x'), say('embedding of #', quoted(word)),
             element('span', cells('embedding'), 'vector')], 'from'),
         element('div', Object.entries(made).map(([name, words]) => element('p', [
-            element('span', `× W_${name} →`, 'by'), element('span', cells(name), 'vector'),
+            element('span', ['× ', matrixOf(name), ` W_${name} =`], 'by'),
+            element('span', cells(name), 'vector'),
             element('b', name), say(words)])), 'made'),
     ], 'projections')];
 }
@@ -465,8 +471,8 @@ function planePicture(step) {
     for (const one of names.sort((a, b) => (b.kind > a.kind ? 1 : -1)))
         placeName(svg, placed, obstacles, one, { width, height: high, size });
     const dividing = scale === 1 ? '' : say('Then it is divided by √#.', q.length);
-    return [svg, caption([say('Thick lines are shadows. After each word its score: its shadow, ' +
-        'times the length of the query.'), ' ', dividing])];
+    return [svg, caption([say('Thick: shadows. After each word its score: shadow times length of ' +
+        'the query.'), ' ', dividing])];
 }
 
 function apartFrom(vector, axis) {
@@ -490,6 +496,9 @@ function placeName(svg, placed, obstacles, { at: [x, y], words, kind }, { width,
     const place = tries.find((one) => isFree(one) && isClear(one)) || tries.find(isFree)
         || tries[0];
     placed.push(place);
+    const [nearX, nearY] = [clamp(x, place.left, place.left + wide), place.y - 0.4 * size];
+    if (Math.hypot(nearX - x, nearY - y) > 1.8 * size)
+        svg.append(shape('path', { class: 'leader', d: `M${x} ${y}L${nearX} ${nearY}` }));
     svg.append(shape('text', { x: place.left, y: place.y, 'font-size': size, class: kind }, words));
 }
 
@@ -528,7 +537,7 @@ function placeNames(svg, names, curves, { size, width }) {
             Math.abs(x - other.x) >= one.half + other.half + 6
                 || y <= other.y - other.high || y - high >= other.y);
         const isClear = ({ x, y }) => curves.every(([left, down]) =>
-            Math.abs(left - x) > one.half + 4 || down < y - high || down > y + 5);
+            Math.abs(left - x) > one.half + 7 || down < y - high || down > y + 5);
         const tries = moves.map(([across, up]) => ({ y: one.y + up,
             x: clamp(one.x + across, one.half, width - one.half) }));
         const place = tries.find((at) => isFree(at) && isClear(at)) || tries.find(isFree) || one;
@@ -573,8 +582,8 @@ function drawArcsOf(step, words, arrows, label) {
                 + `${end + 9 * back}` }));
         svg.append(shape('path', { class: `head ${one.kind || ''}`,
             d: `M${to.x} ${end + 2}l-6 ${11 * back}h12z` }));
-        for (let part = 0; part <= 24; part++) {
-            const [t, s] = [part / 24, 1 - part / 24];
+        for (let part = 0; part <= 60; part++) {
+            const [t, s] = [part / 60, 1 - part / 60];
             const bend = (a0, a1, a2, a3) =>
                 s ** 3 * a0 + 3 * s * s * t * a1 + 3 * s * t * t * a2 + t ** 3 * a3;
             curves.push([bend(from.x, from.x, to.x, to.x), bend(start, pull, push, end)]);
@@ -681,7 +690,6 @@ const PICTURES = {
     shared: sharedPicture,
     softmax: softmaxPicture,
     state: statePicture,
-    vectors: vectorsPicture,
     weighed: weighedPicture,
     weights: weightsPicture,
     widths: widthsPicture,
