@@ -186,7 +186,6 @@ function drawHeadSwitches() {
     const name = tensor.switchName(state.head);
     const rest = tensor.heads.map((_, at) => tensor.switchName(at)).filter((one) => one !== name);
     const off = [...state.off].filter(isHeadName).sort().join();
-    const others = [...state.off].filter((one) => !isHeadName(one));
     const words = tensor.shownHead(state.head);
     const entries = [['', 'all heads'], [name, say('without #', words)]];
     if (rest.length) entries.push([rest.sort().join(), say('# alone', words)]);
@@ -194,8 +193,10 @@ function drawHeadSwitches() {
         entries.push([off, say('without #', listedSwitches(off.split(',')))]);
     const marked = entries.map(([value, words]) => [value, words, { id: `heads-${value || 'all'}`
         .replace(/\W/g, '-') }]);
-    drawSegments(box, marked, off, (value) =>
-        switchTo(new Set([...others, ...value.split(',').filter(Boolean)])));
+    drawSegments(box, marked, off, (value) => { // the other switches stay as they are by then
+        const others = [...state.off].filter((one) => !isHeadName(one));
+        switchTo(new Set([...others, ...value.split(',').filter(Boolean)]));
+    });
 }
 
 // --- switching ---------------------------------------------------------------------------------

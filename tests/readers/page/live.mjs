@@ -553,8 +553,11 @@ if (write()) {
                     yes((await page.innerText('#effect')).startsWith('Switch something off'), 'Reset');
                     yes(!/off=|t=4/.test(await page.evaluate(() => location.hash)), 'the address');
                 }
-                await page.locator('#arcs .hit').first().dispatchEvent('click');
+                await anew(page, () => page.locator('#arcs .hit').first().dispatchEvent('click'));
                 same('false', await page.getAttribute('#switch-4-1', 'aria-checked'));
+                await anew(page, () => page.click('#heads-1-3')); // the arrow stays off
+                same('false', await page.getAttribute('#switch-4-1', 'aria-checked'), 'an arrow');
+                same(likely('--knockout=4:1', '--ablate', '1.3'), (await bars(page))[0][1]);
             },
             WIDE,
         ));
