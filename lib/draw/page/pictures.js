@@ -11,7 +11,8 @@ function pictureOf(step) {
         { 'data-figure': 'picture', translate: 'no', style: `--letters: ${step.size}px` });
     const draw = (row) => {
         const of = row === undefined ? step
-            : Object.assign(Object.create(step), { marks: [{ ...step.marks[0], row }] });
+            : Object.assign(Object.create(step), { isChosen: true,
+                marks: [{ ...step.marks[0], row }] });
         picture.replaceChildren(...names.map((words) => {
             const [name, ...places] = words.split(':');
             return element('div', PICTURES[name](of, ...places.map(Number)));
@@ -19,7 +20,9 @@ function pictureOf(step) {
         if (!names.some((one) => OF_A_QUERY.test(one)) || state.printing || isProjecting()) return;
         picture.prepend(queryChoice(of, draw));
         const point = document.querySelector('.point'); // it is about the query of the step
-        point?.classList.toggle('aside', of.marks[0].row !== step.marks[0].row);
+        const [{ tensor, row: usual }] = step.marks;
+        const isNamed = step.lesson.point.includes(`'${tensor.label('row', usual)}'`);
+        point?.classList.toggle('aside', isNamed && of.marks[0].row !== usual);
     };
     draw();
     return picture;
@@ -438,7 +441,9 @@ function planePicture(step) {
     line({ x: lows[0], y: 0 }, { x: highs[0], y: 0 }, 'axis');
     const row = step.marks[0].row;
     const isKey = (one) => one.row === row && one.tensor.labels('column');
-    const told = new Set(step.marks.filter(isKey).map(({ column }) => column));
+    const marked = step.marks.filter(isKey).map(({ column }) => column);
+    const highest = points.reduce((best, { raw }, at) => (raw > points[best].raw ? at : best), 0);
+    const told = new Set(step.isChosen ? [highest] : marked);
     const kindOf = (at) => (told.has(at) ? 'named' : '');
     const obstacles = [];
     points.forEach((one, at) => {
