@@ -209,8 +209,8 @@ static bool is_meant(const struct explain_run *run, const struct finding *findin
             (branch == request->branch && finding->key == request->key));
 }
 
-/* Choose the head of the first finding that has the query and the key of the options. A query that
- * is not given, and the key, become the finding's. If there is no such finding, nothing changes. */
+/* Choose the head of the first finding that has the query and the key of the options. Without these
+ * options, explain the query and the key of the finding. If no finding fits, change nothing. */
 static int ask_finding(struct explain_run *run, struct err *err)
 {
     const struct finding_plan plan = plan_of(run);

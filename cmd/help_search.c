@@ -308,8 +308,8 @@ size_t help_places(const char *word, const struct command_list *all)
     return failed ? 0 : found;
 }
 
-/* Set a usage error for a word that nothing mentions. The message may suggest a command or topic of
- * a similar name. */
+/* Set a usage error for a word that the search does not find. The message may suggest a command or
+ * a topic with a similar name. */
 static int refuse_word(const char *word, const struct command_list *all, struct err *err)
 {
     char guess[NAMES_GUESS_BYTES];

@@ -49,8 +49,8 @@ function queryOf({ sentence, marks: [mark] }) {
 
 // --- tables with bars ----------------------------------------------------------------------------
 
-// A bar from `from` to `to` on an axis with the ends `low` and `high`, and a number behind it, in
-// the width of the longest one of the column.
+// A cell of a table: a bar from `from` to `to` on an axis with the ends `low` and `high`, then a
+// number, as wide as `letters`, the longest number of its column.
 function barCell([from, to], { low, high, letters }, words, isMain, joins) {
     const place = (value) => (100 * (value - low)) / (high - low || 1);
     const bar = element('i', '', to < from ? 'below' : isMain ? 'main' : '');
